@@ -5,10 +5,8 @@ before anything is compiled, `activate` looks for the newest usable ``clang++`` 
 puts a private folder first on ``PATH`` in which docc's name leads to it.
 
 What is compiled to be served calls the C library's vector versions of ``sin``, ``exp`` and the like
-(`VECTOR_MATHS`), where there are any, and takes NumPy's ``maximum`` and ``minimum``, a ``tanh``
-made of ``exp``, ``hypot`` and some powers made of ``sqrt``, an ``atan2`` of divisions, an ``erff``
-and, in graphs of PyTorch, an ``expf`` of polynomials for C's (`OWN_MATHS`); docc's own compile does
-not.
+(`VECTOR_MATHS`), where there are any, and some functions of our own (`own_maths`); docc's own
+compile does not.
 
 Environment:
     LOOPBOOK_CXX: the compiler to take instead of looking for one.
@@ -34,10 +32,10 @@ from pathlib import Path
 from loopbook import private
 from loopbook.errors import CompilerError, FolderError
 from loopbook.toolchain import (
-    extremes,
     headers,
     linking,
     memory,
+    own_maths,
     powers,
     scratch,
     traces,
@@ -184,7 +182,7 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
     tag = hashlib.sha256(
-        (script + OWN_MATHS + memory.TEXT + powers.TEXT + ONLY_TIMES + linking.TRY).encode()
+        (script + own_maths.TEXT + memory.TEXT + powers.TEXT + ONLY_TIMES + linking.TRY).encode()
     ).hexdigest()[:12]
     folder = private.folder(scratch.kept() / f"{_FOLDER_MARK}{tag}")
     target = folder / DOCC_NAME
@@ -203,7 +201,7 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
                 scratch.put(folder / LINKER_MARK, f"{linker}\n", 0o600)
                 for name, line in linking.commands(compiler.path, linker).items():
                     scratch.put(folder / name, line, 0o600)
-            scratch.put(folder / OWN_MATHS_HEADER, OWN_MATHS, 0o600)
+            scratch.put(folder / own_maths.HEADER, own_maths.TEXT, 0o600)
             scratch.put(folder / ONLY_TIMES_HEADER, ONLY_TIMES, 0o600)
             scratch.put(folder / memory.HEADER, memory.TEXT, 0o600)
             scratch.put(folder / powers.HEADER, powers.TEXT, 0o600)
@@ -234,7 +232,7 @@ def _script(compiler: Compiler, march: str) -> str:
     script += 'source=\nfor word do case "$word" in *.cpp) source=$word ;; esac; done\n'
     script += f'[ "$source" ] && set -- -include "${{0%/*}}/{powers.HEADER}" "$@"\n'
     script += f'[ "${VECTOR_MATHS}" ] && [ "$source" ] &&\n'
-    script += f'  set -- -include "${{0%/*}}/{OWN_MATHS_HEADER}" "$@"\n'
+    script += f'  set -- -include "${{0%/*}}/{own_maths.HEADER}" "$@"\n'
     script += (
         f'if [ "${VECTOR_MATHS}" ] && [ -e "${{0%/*}}/{MATHS_MARK}" ]; then\n'
         f'  set -- {MATHS_FLAGS} "$@" {MATHS_LIBRARY}\n'
@@ -336,133 +334,6 @@ ONLY_TIMES = """\
 """docc counts operations in terms of variables of the loops inside, which have no values behind the
 loops. Where clang sees that, it takes the end of the program for unreachable and leaves it out, and
 the program crashes (docc 0.8.1, clang 19)."""
-
-OWN_MATHS_HEADER = "maths.h"
-
-OWN_MATHS = """\
-#ifndef LOOPBOOK_MATHS
-#define LOOPBOOK_MATHS
-#include <cmath>
-template <class A, class B> static inline auto loopbook_maximum(A x, B y) {
-    decltype(x + y) a = x, b = y, greater = a > b ? a : b;
-    return a != a ? a : greater;
-}
-template <class A, class B> static inline auto loopbook_minimum(A x, B y) {
-    decltype(x + y) a = x, b = y, lesser = a < b ? a : b;
-    return a != a ? a : lesser;
-}
-static inline double loopbook_exp(double x) {
-    bool least = x < -708;
-    double most = x < -760 ? -760 : x, found = exp(least ? most + 100 : x);
-    return least ? found * 0x1.a8c1f14e2af5dp-145 : found;
-}
-static inline float loopbook_exp(float x) {
-    bool least = x < -87;
-    float most = x < -110 ? -110 : x, found = expf(least ? most + 50 : x);
-    return least ? found * 0x1.d257d6p-73f : found;
-}
-template <class A> static inline A loopbook_tanh(A x) {
-    A a = fabs(x), z = x * x, next = 1, last = 17, e = exp(2 * (a > 22 ? 22 : a));
-#pragma clang loop unroll(full)
-    for (int odd = 15; odd > 0; odd -= 2) {
-        A sum = odd * last + z * next;
-        next = last;
-        last = sum;
-    }
-    A small = x * (next / last), large = copysign(1 - 2 / (e + 1), x);
-    return a < A(0.625) ? small : large;
-}
-static inline float loopbook_expf(float x) {
-#pragma clang fp reassociate(off)
-    float a = x > -104 ? x : -104, b = a < 89 ? a : 89, n = rintf(b * 1.44269504f);
-    float r = b - n * 6.93145752e-1f - n * 1.42860677e-6f, sum = 0;
-    const float factors[] = {1.39336762e-3f, 8.36319738e-3f, 4.16664647e-2f, 1.66665769e-1f, 0.5f};
-#pragma clang loop unroll(full)
-    for (float factor : factors) sum = sum * r + factor;
-    int power = (int)n, half = power >> 1;
-    float one = __builtin_bit_cast(float, (half + 127) << 23);
-    float other = __builtin_bit_cast(float, (power - half + 127) << 23);
-    float found = (sum * r * r + r + 1) * one * other;
-    return x != x ? x : found;
-}
-static inline float loopbook_erff(float x) {
-    float a = fabsf(x), z = x * x, over = 0, under = 0;
-    const float above[] = {2.02585883e-6f, 2.84666779e-4f, 3.80766805e-3f, 5.28738904e-2f,
-        1.91540234e-1f, 1.12837914f};
-    const float below[] = {3.78301881e-5f, 1.17058763e-3f, 1.50541089e-2f, 1.14555257e-1f,
-        5.03080791e-1f, 1};
-#pragma clang loop unroll(full)
-    for (float factor : above) over = over * z + factor;
-#pragma clang loop unroll(full)
-    for (float factor : below) under = under * z + factor;
-    float found = x * (over / under), nearest = fabsf(found) > 1 ? copysignf(1, x) : found;
-    return a > 3.9f ? copysignf(1, x) : nearest;
-}
-static inline double loopbook_hypot(double x, double y) {
-#pragma clang fp contract(off)
-    double a = fabs(x), b = fabs(y), greater = a > b ? a : b;
-    bool huge = greater > 0x1p500, tiny = greater < 0x1p-400;
-    double to = huge ? 0x1p-600 : tiny ? 0x1p600 : 1, back = huge ? 0x1p600 : tiny ? 0x1p-600 : 1;
-    a *= to;
-    b *= to;
-    double found = sqrt(a * a + b * b) * back;
-    return a == HUGE_VAL || b == HUGE_VAL ? HUGE_VAL : found;
-}
-static inline float loopbook_hypot(float x, float y) {
-    double a = x, b = y, found = sqrt(a * a + b * b);
-    return fabsf(x) == HUGE_VALF || fabsf(y) == HUGE_VALF ? HUGE_VALF : (float)found;
-}
-static inline double loopbook_atan2(double y, double x) {
-    double a = fabs(x), b = fabs(y), most = a > b ? a : b, least = a > b ? b : a;
-    double ratio = most == 0 ? 0 : least == HUGE_VAL ? 1 : least / most;
-    bool far = ratio > 0x1.a827999fcef32p-2;
-    double z = far ? (ratio - 1) / (ratio + 1) : ratio, square = z * z, next = 1, last = 23;
-#pragma clang loop unroll(full)
-    for (int k = 11; k > 0; k--) {
-        double sum = (2 * k - 1) * last + k * k * square * next;
-        next = last;
-        last = sum;
-    }
-    double angle = z * (next / last) + (far ? M_PI_4 : 0);
-    angle = b > a ? M_PI_2 - angle : angle;
-    angle = copysign(__builtin_signbit(x) ? M_PI - angle : angle, y);
-    return x != x || y != y ? x + y : angle;
-}
-#define exp(x) loopbook_exp((double)(x))
-#ifdef LOOPBOOK_MEMORY
-#define expf(x) loopbook_expf(x)
-#else
-#define expf(x) loopbook_exp((float)(x))
-#endif
-#define erff(x) loopbook_erff(x)
-#define atan2(y, x) loopbook_atan2((double)(y), (double)(x))
-#define hypot(x, y) loopbook_hypot((double)(x), (double)(y))
-#define hypotf(x, y) loopbook_hypot((float)(x), (float)(y))
-#define fmax(x, y) loopbook_maximum(x, y)
-#define fmin(x, y) loopbook_minimum(x, y)
-#define tanh(x) loopbook_tanh<double>(x)
-#define tanhf(x) loopbook_tanh<float>(x)
-#define fmaxf(x, y) loopbook_maximum(x, y)
-#define fminf(x, y) loopbook_minimum(x, y)
-EXTREMES
-#endif
-""".replace("EXTREMES\n", extremes.TEXT + powers.REAL + vector_functions.TEXT)
-"""C's ``fmax`` and ``fmin`` give the number beside a NaN, NumPy's ``maximum`` and ``minimum`` the
-NaN. Either takes three vector instructions.
-
-glibc's vectors of ``exp`` leave to a scalar function what is below the least normal number, as in
-masked rows of attention, which take 2.5 times as long then: here it is scaled. clang knows no
-vector version of ``tanh`` for glibc. This one is Lambert's continued fraction near
-0, where the form with ``exp`` would lose digits; it is right to 3 units in the last place. Nor does
-it know one of ``hypot``: scaled by powers of two, the sum of squares neither overflows nor loses
-digits, and is exact for whole numbers. NumPy takes such a form for the size of complex numbers.
-``atan2`` is Gauss's continued fraction for slopes up to 0.41, to which the others are brought back;
-it is right to 3 units in the last place. ``erff`` is ``x`` times a quotient of two polynomials in
-``x * x``, fitted to the largest relative error; it is right to 6 units in the last place.
-``expf`` is a power of two and a polynomial, right to 2 units in the last place. It is taken in
-graphs of PyTorch only, which are compiled with memory of their own (`loopbook.toolchain.memory`):
-in loops of the front end glibc's vector version is faster (NPBench's softmax, M: 30 ms for 42 to
-53)."""
 
 FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register

@@ -14,7 +14,8 @@ from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
 from loopbook.toolchain import vector_functions
 from loopbook.toolchain.clang import shared_library
-from loopbook.toolchain.compiler import MATHS_LIBRARY, OWN_MATHS, activate, find_compiler
+from loopbook.toolchain.compiler import MATHS_LIBRARY, activate, find_compiler
+from loopbook.toolchain.own_maths import TEXT as OWN_MATHS
 from loopbook.toolchain.vector_functions import FLAG, LINES, NAMES
 
 TO_NUMPY = {"acos": "arccos", "asin": "arcsin", "atan": "arctan"}
