@@ -33,6 +33,7 @@ from loopbook.sdfg.inner_vectors import keep_vectors_inside
 from loopbook.sdfg.jammed import with_rows_written_out
 from loopbook.sdfg.narrow import narrowed
 from loopbook.sdfg.one_division import divide_once
+from loopbook.sdfg.own_extremes import with_own_extremes
 from loopbook.sdfg.remainders import with_plain_remainders
 from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.short_words import with_short_words
@@ -360,10 +361,10 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
     """The finished program, whose tree is `tree`, with what docc's C++ would get wrong mended last.
 
     Args:
-        decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts; and extremes
-            in vectors (`loopbook.sdfg.extremes`).
+        decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts; extremes in
+            vectors (`loopbook.sdfg.extremes`), and Python's own (`loopbook.sdfg.own_extremes`).
     """
-    mended = found_in_vectors(decide(tree)) if decided else tree
+    mended = with_own_extremes(found_in_vectors(decide(tree))) if decided else tree
     mended = with_short_words(divide_once(keep_signs(mended)))
     mended = narrowed(keep_vectors_inside(mended))
     return sdfg if mended is tree else program.parse(dumped(write(mended)))

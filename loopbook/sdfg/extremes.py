@@ -8,7 +8,8 @@ counted beside that how many there are, which are both sums of a kind that vecto
                                             for k: m = fdim(m, x[k]); seen += x[k] != x[k]
                                             m = nexttoward(m, seen)
 
-What is chosen by a branch keeps no NaN that it meets, so it is compared with something else there::
+What is chosen by a branch keeps no NaN that it meets, nor does Python's own ``max(m, x[k])``
+(`loopbook.sdfg.own_extremes`), so it is compared with something else there::
 
     for k: if x[k] > m: m = x[k]            seen = m != m; m = nexttoward(m, seen); first = m
                                             for k: m = fdim(m, remainder(x[k], first))
@@ -46,6 +47,7 @@ from loopbook.program.tree import Assignments, Branch, Case, Loop, Program, Sequ
 from loopbook.program.types import Scalar
 from loopbook.program.walk import Inner, preorder, spread, with_new
 from loopbook.sdfg.chosen_extremes import Chosen, chosen_extremes
+from loopbook.sdfg.own_extremes import OWN, are_noted
 
 PLAIN = {"fmax": "fdim", "fmin": "nextafter"}
 """Functions that keep a NaN to those that take it for granted that there is none."""
@@ -65,7 +67,7 @@ _FLAG = Scalar(dtype="bool")
 
 def has_own(program: Program) -> bool:
     """Whether a program calls a function that stands for something else here."""
-    ours = {*PLAIN.values(), KEPT, NUMBER}
+    ours = {*PLAIN.values(), *OWN.values(), KEPT, NUMBER}
     return any(
         isinstance(node, MathsCall) and node.function in ours
         for one in preorder(program)
@@ -80,7 +82,7 @@ def found_in_vectors(program: Program) -> Program:
     loops = [node for node in preorder(program) if isinstance(node, Loop)]
     if has_own(program) or any(loop.schedule.is_shared for loop in loops):
         return program
-    work = _Work(program, private_scalars(program))
+    work = _Work(program, private_scalars(program), are_noted(program))
     made = spread(program, work.of_loop)
     return made.declaring(**work.scalars) if work.scalars else made
 
@@ -95,6 +97,7 @@ class _Extreme:
         best: the number's name.
         dtype: its type.
         other: leads to what it is compared with.
+        first: whether the number is the function's first argument.
     """
 
     block: Block
@@ -102,6 +105,7 @@ class _Extreme:
     best: str
     dtype: str
     other: Memlet
+    first: bool
 
 
 @dataclass
@@ -110,10 +114,12 @@ class _Work:
 
     Attributes:
         private: scalars that carry nothing from one statement to another one.
+        pythons: whether extremes are Python's own, which gives its first argument if in doubt.
     """
 
     program: Program
     private: frozenset[str]
+    pythons: bool = False
     scalars: dict[str, Scalar] = field(default_factory=dict)
 
     def of_loop(self, node: Inner) -> list[Inner]:
@@ -130,6 +136,9 @@ class _Work:
                 n for n, one in enumerate(body) if one is now.get(found.block, found.block)
             )
             body[place] = made = now[found.block] = _compared(found, now.get(found.block))
+            if self.pythons and found.first:
+                body[place] = now[found.block] = self._of_numbers(found, made, before)
+                continue
             other = made.nodes[found.other.source]
             assert isinstance(other, AccessNode)
             body.insert(place + 1, self._counted(seen, other, found.other))
@@ -149,19 +158,39 @@ class _Work:
         behind.append(self._kept(best, dtype, seen))
         return seen
 
+    def _of_numbers(self, found: _Extreme, made: Block, before: list[Inner]) -> Block:
+        """The block with ``remainder(other, first)`` in the place of what is compared."""
+        kind = Scalar(dtype=found.dtype)
+        first, number = self._first(found.best, kind, before), self._scalar("number", kind)
+        end = len(made.nodes)
+        nodes = AccessNode(first), _call(NUMBER, found.dtype), AccessNode(number)
+        (other,) = (m for m in made.inputs[found.call] if m.target_connector == _TWO[1])
+        memlets = (
+            *(memlet for memlet in made.memlets if memlet is not other),
+            replace(other, target=end + 1, target_connector=_TWO[0]),
+            Memlet(end, end + 1, "void", _TWO[1], (), kind),
+            Memlet(end + 1, end + 2, "_out", "void", (), kind),
+            Memlet(end + 2, found.call, "void", _TWO[1], (), kind),
+        )
+        return replace(made, nodes=(*made.nodes, *nodes), memlets=memlets)
+
+    def _first(self, best: str, kind: Scalar, before: list[Inner]) -> str:
+        """What a number is to begin with."""
+        first = self._scalar("first", kind)
+        copied = AccessNode(best), Tasklet("assign", _ONE, "_out"), AccessNode(first)
+        memlets = Memlet(0, 1, "void", "_in", (), kind), Memlet(1, 2, "_out", "void", (), kind)
+        before.append(block(copied, memlets))
+        return first
+
     def _chosen(self, one: Chosen, before: list[Inner]) -> Block:
         """``best = fdim(best, remainder(value, first))``."""
         kind = Scalar(dtype=one.dtype)
-        first, number = self._scalar("first", kind), self._scalar("number", kind)
-        copied = AccessNode(one.best), Tasklet("assign", _ONE, "_out"), AccessNode(first)
-        memlets = Memlet(0, 1, "void", "_in", (), kind), Memlet(1, 2, "_out", "void", (), kind)
-        before.append(block(copied, memlets))
-        suffix = SUFFIX[one.dtype]
+        first, number = self._first(one.best, kind, before), self._scalar("number", kind)
         name = PLAIN[one.function]
         nodes = (
             AccessNode(one.value), AccessNode(first),
-            MathsCall(NUMBER, f"{NUMBER}{suffix}", one.dtype), AccessNode(number),
-            AccessNode(one.best), MathsCall(name, f"{name}{suffix}", one.dtype),
+            _call(NUMBER, one.dtype), AccessNode(number),
+            AccessNode(one.best), _call(name, one.dtype),
             AccessNode(one.best),
         )  # fmt: skip
         ways = (
@@ -216,13 +245,14 @@ class _Work:
                 continue
             left, right = one.inputs[place]
             for memlet, other in ((left, right), (right, left)):
+                first = memlet.target_connector == _TWO[0]
                 best, compared = (container_at(one, m.source) for m in (memlet, other))
                 kind = self.program.containers.get(best)
                 if not isinstance(kind, Scalar) or kind.dtype != call.dtype:
                     continue
                 made_here = one.inputs[other.source] and _writes(touched[compared]) == 1
                 if compared and (compared not in stored or made_here):
-                    yield _Extreme(one, place, best, call.dtype, other)
+                    yield _Extreme(one, place, best, call.dtype, other, first)
 
     def _counted(self, seen: str, what: Node, read: Memlet, *, begin: bool = False) -> Block:
         """``seen += what != what``; without what it was, to begin with."""
@@ -248,7 +278,7 @@ class _Work:
         number = self._scalar("nans", kind)
         nodes = (
             AccessNode(seen), Tasklet("assign", _ONE, "_out"), AccessNode(number),
-            AccessNode(best), MathsCall(KEPT, f"{KEPT}{SUFFIX[dtype]}", dtype),
+            AccessNode(best), _call(KEPT, dtype),
             AccessNode(best),
         )  # fmt: skip
         memlets = (
@@ -261,13 +291,16 @@ class _Work:
         return block(nodes, memlets)
 
 
+def _call(name: str, dtype: str) -> MathsCall:
+    return MathsCall(name, f"{name}{SUFFIX[dtype]}", dtype)
+
+
 def _compared(found: _Extreme, now: Block | None) -> Block:
     """The block, as it is by `now`, with a function that keeps no NaN."""
     call = found.block.nodes[found.call]
     assert isinstance(call, MathsCall)
-    name = PLAIN[call.function]
     nodes = list((now or found.block).nodes)
-    nodes[found.call] = replace(call, function=name, name=f"{name}{SUFFIX[call.dtype]}")
+    nodes[found.call] = _call(PLAIN[call.function], call.dtype)
     return replace(now or found.block, nodes=tuple(nodes))
 
 

@@ -19,6 +19,7 @@ from loopbook.errors import LoopbookError, RunError, SdfgError
 from loopbook.normal_form.extents import noted
 from loopbook.program.extent_names import extent_names
 from loopbook.program.json_text import dumped, loaded
+from loopbook.sdfg import own_extremes
 from loopbook.sdfg.known_wrong import confirmed, understood
 from loopbook.toolchain import blas, scratch
 from loopbook.toolchain.batch import symbols
@@ -88,6 +89,7 @@ def trace(func: Callable[..., Any], args: Sequence[Any]) -> str:
     except _Traced as traced:
         document = loaded(str(traced))
         noted(document, args)
+        own_extremes.note(document, func)
         return dumped(document)
     raise AssertionError("docc's compile skipped its pipeline")
 

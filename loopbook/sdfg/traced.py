@@ -19,6 +19,7 @@ from loopbook.errors import SdfgError
 from loopbook.normal_form.extents import noted
 from loopbook.program.extent_names import NAME, extent_names, number_of
 from loopbook.program.json_text import dumped, loaded
+from loopbook.sdfg import own_extremes
 from loopbook.sdfg.known_wrong import confirmed
 from loopbook.sdfg.source import definition, returned_parameters, returns
 from loopbook.toolchain.stderr import quiet_stderr
@@ -143,6 +144,7 @@ def _read(
         return _read(said_otherwise, args, parameters, definition(said_otherwise))
     document = loaded(text)
     noted(document, args)
+    own_extremes.note(document, func)
     changed = written(document)
     return Traced(
         sdfg=sdfg,

@@ -4,6 +4,9 @@
 What is "not precise" has neither NaN nor infinity for a compiler, which makes vectors of a loop
 then. It may not conclude from that that the result has none, nor that there is none to begin with:
 hence the empty statement, which may do anything to a number for all that is known.
+
+Python's own ``max`` gives its first argument unless the second one is greater: with a NaN or a zero
+below 0, too, that is one instruction of vectors.
 """
 
 from __future__ import annotations
@@ -26,7 +29,19 @@ template <class A> static inline A loopbook_kept(A x, A seen) {
 template <class A> static inline A loopbook_number(A x, A y) {
     return x != x ? y : x;
 }
+template <class A, class B> static inline auto loopbook_max(A x, B y) {
+    decltype(x + y) a = x, b = y;
+    return b > a ? b : a;
+}
+template <class A, class B> static inline auto loopbook_min(A x, B y) {
+    decltype(x + y) a = x, b = y;
+    return b < a ? b : a;
+}
 #ifndef LOOPBOOK_OWN_NAMES
+#define ldexp(x, y) loopbook_max(x, y)
+#define ldexpf(x, y) loopbook_max(x, y)
+#define frexp(x, y) loopbook_min(x, y)
+#define frexpf(x, y) loopbook_min(x, y)
 #define fdim(x, y) loopbook_greater(x, y)
 #define fdimf(x, y) loopbook_greater(x, y)
 #define nextafter(x, y) loopbook_lesser(x, y)

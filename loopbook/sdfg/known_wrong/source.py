@@ -17,6 +17,9 @@ from loopbook.errors import MistranslationError, SdfgError
 from loopbook.sdfg.source import definition, first_line
 from loopbook.syntax import walk
 
+OURS = "<loopbook "
+"""How the names of files begin in which loops stand that `loopbook.frontend` wrote."""
+
 
 @dataclass
 class Source:
@@ -95,7 +98,7 @@ class Source:
         node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
         text = ast.unparse(ast.fix_missing_locations(node)) + "\n"
         tag = hashlib.sha256(text.encode()).hexdigest()[:12]
-        file = f"<{node.name} mended {tag}>"
+        file = f"{OURS if self.file.startswith(OURS) else '<'}{node.name} mended {tag}>"
         # docc asks `inspect` for the source, which looks here for text without a file.
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         names = dict(self.names)
