@@ -116,6 +116,14 @@ def upward_exposed(body: tree.Sequence) -> frozenset[str]:
     return frozenset(uses.exposed)
 
 
+@remembered
+def surely_written(body: tree.Sequence) -> frozenset[str]:
+    """What a run of a loop's body writes whichever way it goes."""
+    defined: set[str] = set()
+    _scan(body, defined, _Uses(across=True))
+    return frozenset(defined)
+
+
 def live_out(program: Program, loop: Loop) -> frozenset[str]:
     """Scalars that a loop writes and of which something else may read what it leaves in them."""
     places = (one.path for one in loops(program) if one.id == loop.id)

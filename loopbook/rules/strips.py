@@ -66,7 +66,8 @@ def sums_beside(nest: Nest, trips: Mapping[str, int]) -> Steps:
         for i: for j: s = 0; for k: s += a[i, k] * b[k, j]; c[i, j] = s    # j
 
     What a sum reads lies beside what the next one reads, or is the same, and so does what is
-    stored, so that none has to be added up across a vector.
+    stored, so that none has to be added up across a vector. What is read once, when it is ready,
+    may lie anywhere.
     """
     found = []
     for last in nest.loops:
@@ -82,20 +83,24 @@ def _row_around(nest: Nest, last: Loop) -> Loop | None:
     for row in reversed(nest.ancestry(last.index)[:-1]):
         if len(nest.children(row.index)) != 1:
             return None
-        inside = [
-            one for one in nest.accesses if row in nest.ancestry(nest.blocks[one.block].parent)
-        ]
+        inside = [one for one in nest.accesses if row in _around(nest, one)]
         arrays = [one for one in inside if nest.containers[one.container].is_array]
         stored = [one.strides[row.depth + 1 :] for one in arrays if one.write]
         if any(set(strides) - {Stride.ZERO} for strides in stored):
             return None
-        if stored and _is_row(row, arrays):
+        in_all = [one for one in arrays if one.write or last in _around(nest, one)]
+        if stored and _is_row(row, in_all):
             reads = [one for one in arrays if not one.write and len(one.strides) > last.depth]
             in_memory = any(stored)
             step_by_step = last.kind == "for" and not (in_memory or _compares(nest, last))
             pays = step_by_step or any(_pays(one, row, last, in_memory) for one in reads)
             return row if pays else None
     return None
+
+
+def _around(nest: Nest, access: Access) -> tuple[Loop, ...]:
+    """The loops that an access stands in."""
+    return nest.ancestry(nest.blocks[access.block].parent)
 
 
 def _is_row(loop: Loop, arrays: list[Access]) -> bool:

@@ -4,7 +4,7 @@ Steps that move loops with all that is in them ask only for distances between ac
 there must be nothing else that orders iterations: no jumps, no calls, no pointers, no index or
 bound that the nest computes, and no scalar that carries a value from one iteration to another.
 What branches ask may be computed in the same iteration, as of ``y[i] = max(s, 0)``: what they may
-do counts as done.
+do counts as done. So may, for some steps, indices of arrays that are only read.
 """
 
 from __future__ import annotations
@@ -12,10 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from loopbook.dependence.arrays import Conflicts
-from loopbook.dependence.scalars import Loops, check_unused_outside, homes, private_scalars
+from loopbook.dependence.scalars import (
+    Loops,
+    check_unused_outside,
+    homes,
+    private_scalars,
+    upward_exposed,
+)
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
-from loopbook.program.accesses import counted, own_symbols, written
+from loopbook.program.accesses import counted, own_accesses, own_symbols, written
 from loopbook.program.dataflow import Block, LibraryNode, Reference
 from loopbook.program.expr import Polynomial
 from loopbook.program.tree import Assignments, Case, Jump, Loop, Opaque
@@ -31,18 +37,21 @@ class PlainNest:
 
     Args:
         name: of the loop.
+        numbered: whether whole numbers that it computes may be set, and be indices of arrays that
+            the nest only reads: who moves the loop takes care of them as of other scalars.
 
     Attributes:
         loop: itself.
-        asked: what branches in it ask, and the nest computes.
+        asked: what branches and indices in it ask, or assignments set, and the nest computes.
 
     Raises:
         IllegalStepError: it holds jumps, library calls, pointers, or bounds and indices that the
             nest computes.
     """
 
-    def __init__(self, editor: Editor, name: str) -> None:
+    def __init__(self, editor: Editor, name: str, *, numbered: bool = False) -> None:
         self._editor = editor
+        self._numbered = numbered
         self.loop = editor.loop(name)
         self._around = editor.around(name)
         self._nest = (*self._around, self.loop)[0]
@@ -56,7 +65,7 @@ class PlainNest:
         stored = written(self._nest)
         nodes = list(preorder(self._nest))
         headers = [node for node in nodes if isinstance(node, Loop | Block)]
-        used = frozenset().union(*map(own_symbols, headers))
+        used = frozenset().union(*(self._places(node, stored) for node in headers))
         if computed := sorted(used & stored):
             raise IllegalStepError(
                 f"an index or bound depends on {computed[0]}, which the nest writes"
@@ -66,8 +75,25 @@ class PlainNest:
         for node in preorder(self.loop):
             if operation := self._hindrance(node):
                 raise IllegalStepError(f"{self.name} holds an operation '{operation}'")
-        cases = [node for node in nodes if isinstance(node, Case | Assignments)]
-        return stored & frozenset().union(*map(own_symbols, cases))
+        asking = [node for node in nodes if isinstance(node, Case | Assignments)]
+        asking += [node for node in nodes if isinstance(node, Block)] if self._numbered else []
+        asked = frozenset().union(*map(own_symbols, asking))
+        if self._numbered:
+            asked |= frozenset().union(*(written(n) for n in nodes if isinstance(n, Assignments)))
+            before = sorted(asked & stored & upward_exposed(self.loop.body))
+            if before:
+                raise IllegalStepError(f"the scalar {before[0]} carries values between iterations")
+        return stored & asked
+
+    def _places(self, node: Loop | Block, stored: frozenset[str]) -> frozenset[str]:
+        """What bounds are made of, and the indices that decide which iterations meet."""
+        if isinstance(node, Loop) or not self._numbered:
+            return own_symbols(node)
+        read = [a.subset for a in own_accesses(node) if a.container not in stored]
+        only_read = frozenset().union(*(index.symbols for subset in read for index in subset))
+        others = [a.subset for a in own_accesses(node) if a.container in stored]
+        met = frozenset().union(*(index.symbols for subset in others for index in subset))
+        return own_symbols(node) - (only_read - met)
 
     def end(self, loop: Loop) -> Polynomial:
         """The bound of a loop that advances by one, from and to what the nest does not change.
@@ -114,7 +140,8 @@ class PlainNest:
             case Jump(kind=kind):
                 return kind
             case Assignments(assignments=assigned):
-                if any(one.symbol not in self._private for one in assigned):
+                known = self._editor.program.containers if self._numbered else self._private
+                if any(one.symbol not in known for one in assigned):
                     return "symbol"
             case Reference():
                 return "reference"

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.dependence import Meeting
-from loopbook.dependence.scalars import upward_exposed
+from loopbook.dependence.scalars import surely_written, upward_exposed
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
-from loopbook.program.accesses import accesses, symbols, written
+from loopbook.program.accesses import names, written
 from loopbook.program.dataflow import Block
 from loopbook.program.expr import Expr
 from loopbook.program.redirect import Element, redirected
@@ -41,8 +41,8 @@ class StripAndSink(Step):
 
     Strips can be vectorised where i is contiguous in memory, or unrolled, so that several
     recurrences over j run at the same time. Scalars that carry values from one strip to the next
-    become arrays of a strip's length; those that branches ask are loaded from there before, and
-    stored behind.
+    become arrays of a strip's length; those that branches and indices ask are loaded from there
+    before, and stored behind.
     """
 
     name = "strip_and_sink"
@@ -63,7 +63,7 @@ class StripAndSink(Step):
         size = self.size
         if size > LONGEST:
             raise IllegalStepError(f"a strip is at most {LONGEST} long")
-        nest = PlainNest(editor, self.loop)
+        nest = PlainNest(editor, self.loop, numbered=True)
         loop = nest.loop
         end = expr.text(only_end(loop, self.loop))
         conflicts = nest.conflicts()
@@ -135,7 +135,7 @@ Arrays = dict[str, tuple[str, Type]]
 def _expanded(editor: Editor, groups: Sequence[Group], scalars: Sequence[str], size: int) -> Arrays:
     """Arrays, with an element for each iteration of a strip, for scalars that more than one strip
     uses."""
-    used = [{a.container for node in group for a in accesses(node)} for group in groups]
+    used = [frozenset().union(*map(names, group)) for group in groups]
     shared = sorted(name for name in scalars if sum(name in one for one in used) > 1)
     types = editor.program.containers
     return {name: editor.stack_array(f"{name}_strip", types[name], size) for name in shared}
@@ -149,7 +149,8 @@ class _Strips:
         name: of the loop that is sunk; the first strip inherits it.
         variable: of the loop that is sunk.
         tile: the variable of the loop over strips.
-        asked: scalars that branches ask: no element of an array can stand there.
+        asked: scalars that branches and indices ask, or assignments set: no element of an array can
+            stand there.
     """
 
     editor: Editor
@@ -178,8 +179,9 @@ class _Strips:
         strip = self.editor.new_loop(name, variable, self.tile, f"{self.size} + {self.tile}", body)
         place = (Expr(f"{variable} - {self.tile}"),)
         own = {name: Element(array, place, kind) for name, (array, kind) in self.arrays.items()}
-        kept = sorted(own.keys() & self.asked & symbols(strip))
+        kept = sorted(own.keys() & self.asked & names(strip))
         first, last = upward_exposed(strip.body), written(strip)
+        first |= last - surely_written(strip.body)  # what it was is stored again
         loads = [self._moved(name, own[name], write=False) for name in kept if name in first]
         stores = [self._moved(name, own[name], write=True) for name in kept if name in last]
         for name in kept:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from sdfg_kit import check_recipe, nests_of, random
 
@@ -100,6 +101,18 @@ def again(A, x, y):
             y[j] = s
 
 
+def most_likely(A, b, y, at):
+    for j in range(y.shape[0]):
+        best = A[0, j]
+        arg = 0
+        for i in range(1, A.shape[0]):
+            if A[i, j] > best:
+                best = A[i, j]
+                arg = i
+        y[j] = best + b[j, 1]
+        at[j] = arg
+
+
 BESIDE_EACH_OTHER = {
     filtered: ("L0", (random(70), random(7), random(64))),
     moving: ("L0", (random(60), random(5), random(50))),
@@ -110,6 +123,7 @@ BESIDE_EACH_OTHER = {
     polynomials: ("L0", (random(40), random(5), random(40))),
     channels: ("L1", (random(8, 3), random(2, 3, 20), random(7, 20))),
     again: ("L2", (random(6, 40), random(6), random(40))),
+    most_likely: ("L0", (random(6, 40), random(40, 3), random(40), np.zeros(40, int))),
 }
 
 
