@@ -14,6 +14,7 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext
 from loopbook.rules.base import Steps
 from loopbook.rules.invariants import kept_elements
+from loopbook.rules.recurrences import recurrences_together
 from loopbook.rules.shared_sums import shared_sums
 from loopbook.rules.short_rows import short_rows
 from loopbook.rules.strips import sums_beside
@@ -36,6 +37,8 @@ def _rules(nest: Nest, context: TuningContext) -> Iterator[tuple[str, Steps]]:
         yield "sums", shared_sums(nest, Random(0), context)
         return
     yield "strips", sums_beside(nest, context.trips)
+    rows = recurrences_together(nest, context.trips)
+    yield "strips", [one for _, steps in rows for one in steps]
     yield "collapsed", short_rows(nest, context.trips)
     for steps in time_tiles_from_memory(nest, context):
         yield "time", steps

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from loopbook.dependence import Meeting
 from loopbook.dependence.scalars import surely_written, upward_exposed
+from loopbook.dependence.varying import is_same, varying
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
 from loopbook.program.accesses import names, written
@@ -41,8 +43,8 @@ class StripAndSink(Step):
 
     Strips can be vectorised where i is contiguous in memory, or unrolled, so that several
     recurrences over j run at the same time. Scalars that carry values from one strip to the next
-    become arrays of a strip's length; those that branches and indices ask are loaded from there
-    before, and stored behind.
+    become arrays of a strip's length, unless they are the same in all iterations; those that
+    branches and indices ask are loaded from there before, and stored behind.
     """
 
     name = "strip_and_sink"
@@ -82,14 +84,16 @@ class StripAndSink(Step):
             f"{self.loop}.tile", tile, str(loop.init), f"{end} - {size - 1}", by=size
         )
         groups = list(_groups(loop.body.children, loop.variable))
-        arrays = _expanded(editor, groups, scalars, size)
-        strips = _Strips(editor, self.loop, loop.variable, tile, size, arrays, nest.asked)
+        varies = _set_in_strips(groups, varying(loop))
+        shared = _shared(groups, scalars)
+        arrays = _expanded(editor, [name for name in shared if name in varies], size)
+        strips = _Strips(editor, self.loop, loop.variable, tile, size, arrays, nest.asked, varies)
         whole = with_children(whole, strips.sunk(loop.body.children))
-        if not arrays:
+        if not shared:
             whole = replace(whole, kind="map")
         around = [outer for outer in editor.around(self.loop) if isinstance(outer, tree.Loop)]
         editor.put(self.loop, whole, rest)
-        if arrays:  # all iterations of what is around have them in common
+        if shared:  # all iterations of what is around have them in common
             serialise_around(editor, around)
 
 
@@ -132,13 +136,33 @@ Arrays = dict[str, tuple[str, Type]]
 """Scalar to the array that takes its place, and the type that memlets to it have."""
 
 
-def _expanded(editor: Editor, groups: Sequence[Group], scalars: Sequence[str], size: int) -> Arrays:
-    """Arrays, with an element for each iteration of a strip, for scalars that more than one strip
-    uses."""
+def _divided(group: Group, varies: frozenset[str]) -> tuple[Group, Group]:
+    """What a group begins with that is the same for a whole strip, and what goes into the strip."""
+    once = list(takewhile(lambda node: is_same(node, varies), group))
+    return once, group[len(once) :]
+
+
+def _set_in_strips(groups: Sequence[Group], varies: frozenset[str]) -> frozenset[str]:
+    """`varies` with what strips set all the same: the next iteration may read it before that."""
+    found = varies
+    while True:
+        rest = [node for group in groups for node in _divided(group, found)[1]]
+        more = found.union(*map(written, rest))
+        if more == found:
+            return found
+        found = more
+
+
+def _shared(groups: Sequence[Group], scalars: Sequence[str]) -> list[str]:
+    """The scalars that more than one strip uses."""
     used = [frozenset().union(*map(names, group)) for group in groups]
-    shared = sorted(name for name in scalars if sum(name in one for one in used) > 1)
+    return sorted(name for name in scalars if sum(name in one for one in used) > 1)
+
+
+def _expanded(editor: Editor, scalars: Sequence[str], size: int) -> Arrays:
+    """Arrays with an element for each iteration of a strip."""
     types = editor.program.containers
-    return {name: editor.stack_array(f"{name}_strip", types[name], size) for name in shared}
+    return {name: editor.stack_array(f"{name}_strip", types[name], size) for name in scalars}
 
 
 @dataclass
@@ -151,6 +175,7 @@ class _Strips:
         tile: the variable of the loop over strips.
         asked: scalars that branches and indices ask, or assignments set: no element of an array can
             stand there.
+        varies: what is not the same in all iterations of the loop that is sunk, or set in strips.
     """
 
     editor: Editor
@@ -160,16 +185,19 @@ class _Strips:
     size: int
     arrays: Arrays
     asked: frozenset[str]
+    varies: frozenset[str]
     made: int = 0
 
     def sunk(self, children: Sequence[tree.Node]) -> list[Inner]:
         """`children` of the loop or of one below it, with strips around what is no loop."""
-        return [
-            with_children(part, self.sunk(part.body.children))
-            if isinstance(part, tree.Loop)
-            else self._strip(part)
-            for part in _parts(children, self.variable)
-        ]
+        made: list[Inner] = []
+        for part in _parts(children, self.variable):
+            if isinstance(part, tree.Loop):
+                made.append(with_children(part, self.sunk(part.body.children)))
+                continue
+            once, rest = _divided(part, self.varies)
+            made += [*once, self._strip(rest)] if rest else once
+        return made
 
     def _strip(self, group: Group) -> tree.Loop:
         variable = self.editor.variable(f"{self.variable}_strip", self.variable)

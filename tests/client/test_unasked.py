@@ -40,3 +40,11 @@ def test_recurrences_along_rows_run_side_by_side(tmp_path):
             assert _planned(recurrences, starter, **options).recipe == "strip_and_sink L1 64\n"
     with LayeredBook([Book.open(path)]) as own:
         assert _planned(recurrences, own).recipe == "strip_and_sink L1 64\n"
+
+
+def test_so_do_those_of_which_no_book_knows_anything(tmp_path):
+    path = fill(tmp_path / "book.db", [record(rows_by_vector, "interchange L0 L1")])
+    with LayeredBook([Book.open(path, readonly=True)]) as starter:
+        report = _planned(recurrences, starter)
+        assert (report.tier, report.recipe.splitlines()[0]) == ("strips", "tile L1 8")
+        assert "tile" not in _planned(recurrences, starter, size=7).recipe

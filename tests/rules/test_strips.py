@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sdfg_kit import check_recipe, nests_of, random
 
-from loopbook.rules.strips import BESIDE, only_gather, sums_beside
+from loopbook.rules.strips import BESIDE, FEWEST, only_gather, sums_beside
 
 
 def filtered(x, h, y):
@@ -113,6 +113,15 @@ def most_likely(A, b, y, at):
         at[j] = arg
 
 
+def chosen_rows(at, W, y):
+    for i in range(y.shape[0]):
+        for j in range(y.shape[1]):
+            s = 0.0
+            for k in range(at.shape[1]):
+                s += W[at[i, k], j]
+            y[i, j] = s
+
+
 BESIDE_EACH_OTHER = {
     filtered: ("L0", (random(70), random(7), random(64))),
     moving: ("L0", (random(60), random(5), random(50))),
@@ -123,6 +132,7 @@ BESIDE_EACH_OTHER = {
     polynomials: ("L0", (random(40), random(5), random(40))),
     channels: ("L1", (random(8, 3), random(2, 3, 20), random(7, 20))),
     again: ("L2", (random(6, 40), random(6), random(40))),
+    chosen_rows: ("L1", (np.arange(12).reshape(3, 4) % 7, random(7, 40), random(3, 40))),
     most_likely: ("L0", (random(6, 40), random(40, 3), random(40), np.zeros(40, int))),
 }
 
@@ -150,8 +160,10 @@ def test_what_is_a_vector_by_itself_is_left(kernel, given):
 
 def test_few_sums_are_left_as_they_are():
     (nest,) = nests_of(polynomials, (random(40), random(5), random(40)))
-    assert sums_beside(nest, {"L0": BESIDE})
-    assert not sums_beside(nest, {"L0": BESIDE - 1})
+    (fewer,) = sums_beside(nest, {"L0": BESIDE - 1})
+    assert fewer.args == ("L0", FEWEST)
+    assert sums_beside(nest, {"L0": FEWEST})
+    assert not sums_beside(nest, {"L0": FEWEST - 1})
 
 
 def patterns(x, h, y):

@@ -83,6 +83,8 @@ INSIDE = [
     "a = k",
     "q = at[k]",
     "if x[k] > s: q = k",
+    "s = s + h[q]",
+    "if h[k] > 0.5: q = k",
 ]
 
 BEHIND = [
@@ -133,7 +135,7 @@ def written(before, inside, behind, after, twice) -> str:
 
 def test_what_is_legal_gives_what_python_gives(tmp_path):
     legal = 0
-    for seed in range(60):
+    for seed in range(80, 140):
         lines = lines_of(seed)
         text = written(*lines)
         file = tmp_path / f"made_{seed}.py"
