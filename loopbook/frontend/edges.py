@@ -8,7 +8,7 @@ Before::
         else:
             y[i] = x[i - 1] + x[i + 1]
 
-After, for calls in which n is large enough::
+or ``y[i] = x[max(i - 1, 0)] + x[min(i + 1, n - 1)]``. After, for calls in which n is large enough::
 
     for i in range(1):
         ...
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loopbook.frontend.desugar import breaks
@@ -107,11 +107,9 @@ def _edges(t: Translator, node: ast.For, start: Int, stop: Int) -> tuple[int, in
     low = high = 0
     if known is None:
         return 0, 0
-    for test in (part for statement in node.body for part in walk(statement)):
-        if not isinstance(test, ast.Compare):
-            continue
-        sides = [_linear(t, side, known) for side in (test.left, *test.comparators)]
-        for operator, left, right in zip(test.ops, sides, sides[1:], strict=False):
+    for operators, compared in filter(None, map(_compared, _parts(node))):
+        sides = [_linear(t, side, known) for side in compared]
+        for operator, left, right in zip(operators, sides, sides[1:], strict=False):
             if left is None or right is None:
                 continue
             gap = left.plus(right, -1)
@@ -120,6 +118,20 @@ def _edges(t: Translator, node: ast.For, start: Int, stop: Int) -> tuple[int, in
                 low = max(low, _distance(last - start))
                 high = max(high, _distance(stop - first))
     return low, high
+
+
+def _parts(node: ast.For) -> Iterator[ast.AST]:
+    return (part for statement in node.body for part in walk(statement))
+
+
+def _compared(node: ast.AST) -> tuple[Sequence[ast.cmpop], Sequence[ast.expr]] | None:
+    """What an expression compares with what, as ``max(i - 1, 0)`` does."""
+    match node:
+        case ast.Compare(left=left, ops=operators, comparators=others):
+            return operators, (left, *others)
+        case ast.Call(func=ast.Name(id="max" | "min"), args=[left, right], keywords=[]):
+            return (ast.GtE(),), (left, right)
+    return None
 
 
 def _changes(gap: _Linear, operator: ast.cmpop) -> tuple[Int, Int]:
@@ -142,7 +154,7 @@ def _inside(t: Translator, node: ast.For) -> Mapping[str, _Linear | ast.expr | N
     """What is known of the names that a loop's body sets; None if it has loops that are long."""
     assert isinstance(node.target, ast.Name)
     known: dict[str, _Linear | ast.expr | None] = {}
-    for part in (part for statement in node.body for part in walk(statement)):
+    for part in _parts(node):
         match part:
             case ast.For(target=ast.Name(id=name)):
                 if (numbers := _numbers(t, part.iter)) is None:

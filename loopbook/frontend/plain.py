@@ -2,13 +2,13 @@
 
 Such a function goes to docc as it is: the very same object, so that its fingerprints stay. Not if
 an index in it may be negative: docc's code would not count it from the end; nor if a branch hangs
-on constants alone: docc forgets that something does.
+on constants alone: docc forgets that something does; nor if it clamps a loop's count.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,40 @@ def is_plain(func: Callable[..., Any], args: Sequence[Any]) -> bool:
     }
     if len(args) != len(parameters) or node.args.vararg or node.args.kwarg:
         return False
-    return all(_statement(s, ranks, names_of(func)) for s in node.body)
+    return not _clamps(node) and all(_statement(s, ranks, names_of(func)) for s in node.body)
+
+
+def _clamps(node: ast.FunctionDef) -> bool:
+    """Whether a function keeps a loop's count within bounds, as ``max(i - 1, 0)`` does: that need
+    not be asked in the middle (`loopbook.frontend.edges`)."""
+    loops = [one for one in ast.walk(node) if isinstance(one, ast.For)]
+    counts = {one.target.id for one in loops if isinstance(one.target, ast.Name)}
+    inside = [part for one in loops for statement in one.body for part in _outside_heads(statement)]
+    return any(
+        isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Name)
+        and one.func.id in ("max", "min")
+        and any(_counts(arg, counts) for arg in one.args)
+        for one in inside
+    )
+
+
+def _outside_heads(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and what is in it, but for the ends of loops."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(node, ast.For) and child is node.iter):
+            yield from _outside_heads(child)
+
+
+def _counts(node: ast.expr, counts: set[str]) -> bool:
+    """Whether an expression is a loop's count, or some more or less."""
+    match node:
+        case ast.Name(id=name):
+            return name in counts
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+            return any(_counts(side, counts) for side in (left, right))
+    return False
 
 
 def _statement(node: ast.stmt, ranks: dict[str, int], names: dict[str, Any]) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from loopbook.frontend import lower
+from loopbook.frontend.plain import is_plain
 
 from .kit import check, data, function
 
@@ -49,6 +50,14 @@ for i in range(1, n):
     left = i - 2 if i > 1 else 0
     right = n - 1 if i >= n - 1 else i + 1
     y[i] = x[left] * x[right]""",
+    "clamped by a function": """
+for i in range(n):
+    left = max(i - 1, 0)
+    right = min(i + 2, n - 1)
+    y[i] = x[left] + x[right] - x[max(0, i - 3)] * min(float(i), 4.0)""",
+    "the greater count": """
+for i in range(n):
+    y[i] = x[max(i, 2)] * max(x[i], 0.0) + max(i, n - 2)""",
     "backwards from the count": """
 for i in range(n):
     if 3 > i:
@@ -121,9 +130,34 @@ def _lowered(body: str, n: int = 24) -> str:
 
 @pytest.mark.parametrize("body", ["both ends", "goes on", "one after the other", "clamped"])
 def test_nothing_is_tested_in_the_middle(body):
+    assert "if " not in _middle(body)
+
+
+def _middle(body: str) -> str:
     parts = _lowered(body).split("\n    for ")
-    middle = next(part for part in parts if " in range(" in part and " - " in part.split("\n")[0])
-    assert "if " not in middle
+    return next(part for part in parts if " in range(" in part and " - " in part.split("\n")[0])
+
+
+def test_nothing_is_clamped_in_the_middle():
+    middle = _middle("clamped by a function")
+    assert " - 1] + x[" in middle
+    assert "max(" not in middle
+
+
+def clamped(x, y):
+    for i in range(x.shape[0]):
+        y[i] = x[max(i - 1, 0)]
+
+
+def only_chosen(x, y):
+    for i in range(x.shape[0]):
+        for j in range(max(i - 1, 0), x.shape[0]):
+            y[i] = max(y[i], x[j])
+
+
+def test_loops_that_clamp_their_count_are_divided():
+    assert not is_plain(clamped, (data(24), data(24)))
+    assert is_plain(only_chosen, (data(24), data(24)))
 
 
 @pytest.mark.parametrize("body", ["not near an end", "left early", "the count changes"])
