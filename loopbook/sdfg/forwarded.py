@@ -27,8 +27,9 @@ from dataclasses import dataclass
 from loopbook.errors import SdfgError
 from loopbook.program import expr
 from loopbook.program.dataflow import Block
-from loopbook.program.tree import Branch, Loop, Program
+from loopbook.program.tree import Assignments, Branch, Loop, Program, While
 from loopbook.program.walk import Inner, children
+from loopbook.sdfg.copied_names import Copies, after, said, within
 from loopbook.sdfg.spacing import loads_of, stores_of
 
 
@@ -64,17 +65,24 @@ class _Access:
         return all(other.is_in(one) for one in self.around)
 
 
-def _accesses(node: Program | Inner, around: tuple[Inner, ...] = ()) -> Iterator[_Access]:
-    """All of arrays, in program order, but for loops that never run."""
+def _accesses(
+    node: Program | Inner, around: tuple[Inner, ...] = (), known: Copies | None = None
+) -> Iterator[_Access]:
+    """All of arrays, in program order, but for loops that never run; what names two variables that
+    are the same for now is one place."""
+    known = known or {}
     for child in children(node):
         if isinstance(child, Block):
             for stores, found in ((False, loads_of(child)), (True, stores_of(child))):
                 for name, memlet in found:
                     if memlet.subset:
-                        place = tuple(index.text for index in memlet.subset)
+                        place = tuple(said(index.text, known) for index in memlet.subset)
                         yield _Access(name, place, stores, around)
         elif not (isinstance(child, Loop) and _is_empty(child)):
-            yield from _accesses(child, (*around, child))
+            inner = within(child, known) if isinstance(child, Loop | While) else known
+            yield from _accesses(child, (*around, child), inner)
+        if known or isinstance(child, Assignments):
+            known = after(child, known)
 
 
 def _given_by_branches(program: Program) -> dict[tuple[str, str], set[tuple[str, ...]]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -147,3 +149,42 @@ def test_places_in_rows_are_numpys(no_book, dtype):
             x[6, size // 3 :: 7], x[7], x[8, -1] = np.nan, np.nan, np.nan
         for one, other in zip(places(x), places.func(x), strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+def test_a_step_and_its_copy_name_one_place(no_book):
+    """docc reads an element once where a variable and a copy of it lead there."""
+
+    @loopbook.native(strict=True)
+    def transformed(re, im):
+        n = len(re)
+        j = 0
+        for i in range(1, n):
+            bit = n >> 1
+            while j & bit:
+                j ^= bit
+                bit >>= 1
+            j |= bit
+            if i < j:
+                re[i], re[j] = re[j], re[i]
+                im[i], im[j] = im[j], im[i]
+        length = 2
+        while length <= n:
+            angle = -2 * math.pi / length
+            c, s = math.cos(angle), math.sin(angle)
+            for start in range(0, n, length):
+                p, q = 1.0, 0.0
+                for k in range(length // 2):
+                    a, b = start + k, start + k + length // 2
+                    x = re[b] * p - im[b] * q
+                    y = re[b] * q + im[b] * p
+                    re[b], im[b] = re[a] - x, im[a] - y
+                    re[a] += x
+                    im[a] += y
+                    p, q = p * c - q * s, p * s + q * c
+            length <<= 1
+
+    for n in (128, 64):
+        x = np.random.default_rng(n).standard_normal(n)
+        re, im = x.copy(), np.zeros(n)
+        transformed(re, im)
+        np.testing.assert_allclose(re + 1j * im, np.fft.fft(x), atol=1e-12)
