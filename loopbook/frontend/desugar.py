@@ -27,6 +27,7 @@ import copy
 from collections.abc import Callable, Sequence
 from itertools import count
 
+from loopbook.frontend.extended import with_appends
 from loopbook.frontend.matches import branches
 from loopbook.frontend.walrus import hoisted
 from loopbook.syntax import Branches, skips
@@ -38,7 +39,7 @@ QUIET = ("ignore", "warn", "print", "log")
 def desugared(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """A function's statements in fewer kinds of them; `body` itself stays what it is."""
     numbers = count()
-    return _body(body, numbers)
+    return _body(with_appends(body, numbers), numbers)
 
 
 def _body(body: Sequence[ast.stmt], numbers: count) -> list[ast.stmt]:

@@ -22,6 +22,12 @@ LISTS = [
     "return np.array(p) + np.array(q)",
     "r = []\nfor i in range(3):\n    for j in range(2):\n        r.append(A[i] + j)\n"
     "return np.vstack(r), np.concatenate(r)",
+    "o = []\nfor v in x:\n    o += [v, -v]\n    o.extend((2 * v, s))\nreturn np.array(o), len(o)",
+    "o = []\nfor i in range(0, len(x), 3):\n    o.extend(x[i : i + 3][::-1])\nreturn np.array(o)",
+    "seen, todo = np.zeros(9, int), [(0, 1)]\nwhile todo:\n    i, k = todo.pop()\n"
+    "    if 0 <= i < 9 and seen[i] == 0:\n        seen[i] = k\n"
+    "        todo.extend([(i + d, k + 1) for d in (-2, 1)])\nreturn seen",
+    "o = [s, 2.0]\no += x[:2]\nreturn o",
     "return np.array([v.sum() for v in A]), [float(v) * 2 for v in x]",
     "return np.array([[i * 3 + j for j in range(4)] for i in range(5)])",
     "return np.array([x[i] for i in range(len(x)) if x[i] > 0]), sum(v * v for v in x)",
