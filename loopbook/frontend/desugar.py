@@ -29,7 +29,7 @@ from itertools import count
 
 from loopbook.frontend.extended import with_appends
 from loopbook.frontend.matches import branches
-from loopbook.frontend.walrus import hoisted
+from loopbook.frontend.walrus import apart, hoisted
 from loopbook.syntax import Branches, skips
 
 QUIET = ("ignore", "warn", "print", "log")
@@ -47,6 +47,7 @@ def _body(body: Sequence[ast.stmt], numbers: count) -> list[ast.stmt]:
 
 
 def _statement(node: ast.stmt, numbers: count) -> list[ast.stmt]:
+    node = apart(node) or node
     before, node = _without_walrus(node)
     if before:
         return [made for one in (*before, node) for made in _statement(one, numbers)]

@@ -20,10 +20,10 @@ import numpy as np
 from loopbook.frontend import arith, conditions, lists, records
 from loopbook.frontend.calls import called
 from loopbook.frontend.code import UnrollError
+from loopbook.frontend.comprehensions import comprehension
 from loopbook.frontend.hints import EXPRESSIONS
 from loopbook.frontend.hints import METHODS as METHOD_HINTS
 from loopbook.frontend.indexing import items_of, load_at
-from loopbook.frontend.lists import comprehension
 from loopbook.frontend.operators import SYMBOLS, negated, operate
 from loopbook.frontend.records import Fields
 from loopbook.frontend.registry import ATTRIBUTES, METHODS

@@ -1,19 +1,12 @@
-"""Lists that grow, and comprehensions: arrays with a count of how much of them there is.
+"""Lists that grow: arrays with a count of how much of them there is.
 
-Before::
+Before::                             After::
 
-    norms = []                                   rows = np.array([f(p) for p in P])
-    for t in range(n):
-        u = step(u)
-        norms.append(np.sum(u))
-
-After::
-
-    n_0 = 0                                      for i0 in range(P.shape[0]):
-    for t in range(n):                               ...
-        ...                                          rows[i0, :] = ...
-        norms_0[n_0] = sum_0
-        n_0 = n_0 + 1
+    norms = []                           n_0 = 0
+    for t in range(n):                   for t in range(n):
+        u = step(u)                          ...
+        norms.append(np.sum(u))              norms_0[n_0] = sum_0
+                                             n_0 = n_0 + 1
 
 All that is appended has the same type and shape. A list is changed by `append` and `pop` alone.
 One whose first item is taken off (``pop(0)``, ``popleft()`` of a deque) knows where it begins.
@@ -34,7 +27,6 @@ from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import load_at
 from loopbook.frontend.liveness import loads
 from loopbook.frontend.registry import FUNCTIONS
-from loopbook.frontend.scopes import own_names
 from loopbook.frontend.sorts import is_one_of_several
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.values import Array, Dim, Index, Listing, Scalar, Slice, Tup, Value, view_of
@@ -449,36 +441,3 @@ def is_sure(name: str, rest: Sequence[ast.stmt]) -> bool:
         return True
 
     return sure(rest)
-
-
-def comprehension(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> Listing:
-    """A list that loops fill, where there are too many items to be written out."""
-    from loopbook.frontend.constructs.builtin import rows_in
-
-    code = t.code
-    t.settle_all()
-    made = begun(t, "items", [])
-    sure = not any(generator.ifs for generator in node.generators)
-
-    def fill(generators: Sequence[ast.comprehension]) -> None:
-        if not generators:
-            append(t, made, t.expr(node.elt), id(node), sure)
-            return
-        first, *others = generators
-        rows = rows_in(t, t.expr(first.iter))
-        with code.loop(ZERO, rows.count) as i:
-            t.store(first.target, rows.item(i))
-            tests = [t.test(test) for test in first.ifs]
-            if not tests:
-                fill(others)
-                return
-            test = tests[0]
-            for other in tests[1:]:
-                test = arith.logical("&", test, other)
-            with code.indented(f"if {bare(test.text)}:"):
-                fill(others)
-
-    fill(node.generators)
-    for name in own_names(node):
-        t.frame.env.pop(name, None)
-    return made

@@ -12,6 +12,14 @@ After::
         if not error > tol:
             break
         r = step(r)
+
+What is assigned behind an ``and`` is so in a branch or behind a ``break`` of its own.
+
+Before::                                 After::
+
+    if v > 0 and (s := f(v)) < 2:            if v > 0:
+        k += s                                   if (s := f(v)) < 2:
+                                                     k += s
 """
 
 from __future__ import annotations
@@ -19,6 +27,46 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator
+
+MOST_COPIED = 60
+"""How many nodes an ``else`` may have that is written at two places."""
+
+
+def apart(node: ast.stmt) -> ast.stmt | None:
+    """A branch or loop with an assignment behind an ``and`` of its test, as one that tests part by
+    part; None for another statement."""
+    if not isinstance(node, ast.If | ast.While):
+        return None
+    test = node.test
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
+        return None
+    place = next((n for n, value in enumerate(test.values) if n and _assigns(value)), 0)
+    if not place:
+        return None
+    first, second = _all_of(test.values[:place]), _all_of(test.values[place:])
+    made: ast.stmt
+    if isinstance(node, ast.If):
+        if sum(1 for one in node.orelse for _ in ast.walk(one)) > MOST_COPIED:
+            return None
+        inner = ast.copy_location(ast.If(second, node.body, node.orelse), node)
+        made = ast.If(first, [inner], copy.deepcopy(node.orelse))
+    elif node.orelse:
+        return None
+    else:
+        stops = [ast.If(ast.UnaryOp(ast.Not(), one), [ast.Break()], []) for one in (first, second)]
+        at_test = [ast.copy_location(stop, test) for stop in stops]
+        made = ast.While(ast.Constant(True), [*at_test, *node.body], [])
+    return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+def _assigns(node: ast.expr) -> bool:
+    return any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(node))
+
+
+def _all_of(parts: list[ast.expr]) -> ast.expr:
+    if len(parts) == 1:
+        return parts[0]
+    return ast.copy_location(ast.BoolOp(ast.And(), parts), parts[0])
 
 
 def hoisted(expression: ast.expr) -> tuple[list[ast.stmt], ast.expr]:

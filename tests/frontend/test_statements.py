@@ -22,6 +22,12 @@ BODIES = [
     "    if k > 9 and i % 2:\n        print(i)",
     "if (total := x.sum()) > 1 and (k > 1):\n    return x / total\nreturn x",
     "n = 0\nwhile (s := x.sum()) > 1:\n    x = x / 2\n    n += 1\nreturn x, s, n",
+    "r = 0.0\nfor v in x:\n    if v > 0.2 and (d := v * 2) < 1.5:\n        r += d\n"
+    "    elif v < 0 and (d := v * v) > 0.1 and d < k:\n        r -= d\n    else:\n        r += 9\n"
+    "return r",
+    "i, r = 0, 0.0\nwhile i < len(x) and (d := abs(x[i])) < k:\n    i += 1\n    if d > 0.5:\n"
+    "        continue\n    r += d\nreturn i, r",
+    "return np.array([d + v for v in x if v > 0 if (d := v * v - 0.1) > 0])",
     "if k < 0:\n    return x\nelif (m := x.max()) > 1:\n    return x + m\nreturn x - 1.0",
     "match k:\n    case 0 | 1:\n        return x\n    case 3 if x[0] > 5:\n        return x * 2\n"
     "    case _:\n        return x * 3",
