@@ -10,19 +10,23 @@ After::
     for i0 in range(n_0):
         part_0[n_1] = path_0[n_0 - 1 - i0]
         n_1 = n_1 + 1
+
+An item that another one is put in place of is one of those that there are now, or Python raises.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loopbook.frontend import nests
-from loopbook.frontend.lists import append, begun, extent, rows
+from loopbook.frontend.indexing import store_at
+from loopbook.frontend.lists import agree, append, as_array, begun, ensure, extent, rows, stored
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.slices import bounds
 from loopbook.frontend.symbols import ONE, ZERO, Int
-from loopbook.frontend.values import Dim, Listing, Slice, Value, view_of
+from loopbook.frontend.values import Dim, Listing, Scalar, Slice, Value, view_of
 
 if TYPE_CHECKING:
     from loopbook.frontend.loops import Rows
@@ -50,6 +54,25 @@ def part(t: Translator, owner: Listing, places: Slice) -> Listing:
     given = rows(t, owner)
     start, count, step = bounds(t, places, given.count)
     return of_rows(t, "part", Rows(count, lambda i: given.item(start + i * step)), owner)
+
+
+def put(t: Translator, owner: Listing, places: Sequence[Value], value: Value) -> None:
+    """``items[place] = value``, of numbers."""
+    code = t.code
+    ensure(t, owner)
+    place = places[0] if len(places) == 1 else None
+    if not isinstance(place, Scalar) or owner.columns or owner.shape:
+        raise code.fail(f"storing into {owner.name}, but for one number in place of another")
+    number = stored(t, value)
+    agree(t, owner, number)
+    base, at = as_array(t, owner), code.let(place)
+    assert owner.buffer is not None
+    t.writes_to(owner.buffer)
+    total = base.shape[0].text
+    inside = f"{at.text} < {total} and {at.text} >= -({total})"
+    code.suppose(inside)
+    with code.indented(f"if {inside}:"):
+        store_at(t, base, [at], number)
 
 
 def reverse(t: Translator, owner: Listing) -> None:

@@ -8,7 +8,8 @@ Before::                             After::
         norms.append(np.sum(u))              norms_0[n_0] = sum_0
                                              n_0 = n_0 + 1
 
-All that is appended has the same type and shape. A list is changed by `append` and `pop` alone.
+All that is appended has the same type and shape. A list is changed by `append`, `pop` and what
+puts an item in place of another (`loopbook.frontend.list_parts`).
 One whose first item is taken off (``pop(0)``, ``popleft()`` of a deque) knows where it begins.
 """
 
@@ -82,6 +83,12 @@ def begun(t: Translator, name: str, items: Sequence[Value], *, shrinks: bool = F
     return made
 
 
+def named_by(t: Translator, node: ast.expr) -> Listing | None:
+    """The list that grows of that name; None if it is none, or no name."""
+    owner = t.frame.env.get(node.id) if isinstance(node, ast.Name) else None
+    return owner if isinstance(owner, Listing) else None
+
+
 def named(t: Translator, made: Listing, name: str, rest: Sequence[ast.stmt]) -> None:
     """A new list that was made with items has a name, and statements behind it that may append."""
     made.rest = rest
@@ -104,14 +111,14 @@ def append(
     """
     code = t.code
     numbers = tuples.numbers_of(t, item)
-    value = None if numbers is not None else _stored(t, item)
+    value = None if numbers is not None else stored(t, item)
     room = None if guessed else _room(t, owner)
     if not _is_there(t, owner):
         _start(t, owner, item, value)
     if owner.columns or value is None:
         tuples.agree(t, owner, item, numbers)
     else:
-        _agree(t, owner, value)
+        agree(t, owner, value)
     owner.sites[site] = _trips(t, owner) if sure else None
     guess = None if room is not None else code.room(1)
     owner.rooms[site] = room if room is not None else guess or ZERO
@@ -127,14 +134,14 @@ def append(
         code.emit(f"{owner.count} = {owner.count} + 1")
 
 
-def _stored(t: Translator, item: Value) -> Array | Scalar:
+def stored(t: Translator, item: Value) -> Array | Scalar:
     value = t.number(item) if not isinstance(item, Array | Tup) else t.array(item)
     if isinstance(value, Array):
         value = nests.force(t.code, value)
     return t.stored(value) if isinstance(value, Array) and value.mask is not None else value
 
 
-def _agree(t: Translator, owner: Listing, value: Array | Scalar) -> None:
+def agree(t: Translator, owner: Listing, value: Array | Scalar) -> None:
     code, shape = t.code, value.shape if isinstance(value, Array) else ()
     if isinstance(value, Scalar) and is_one_of_several(value):
         owner.mixed = True
@@ -186,7 +193,7 @@ def is_begun(t: Translator, owner: Listing) -> bool:
     return _is_there(t, owner) or len(t.code.trips) > owner.depth
 
 
-def _ensure(t: Translator, owner: Listing) -> None:
+def ensure(t: Translator, owner: Listing) -> None:
     """See to it that a list has memory."""
     if not _is_there(t, owner):
         _foresee(t, owner)
@@ -205,7 +212,7 @@ def _foresee(t: Translator, owner: Listing) -> None:
     made = len(code.temporaries)
     with code.captured():
         item = t.expr(call.args[0])
-        value = None if tuples.numbers_of(t, item) is not None else _stored(t, item)
+        value = None if tuples.numbers_of(t, item) is not None else stored(t, item)
     del code.temporaries[made:]
     _start(t, owner, item, value)
     _make_room(t, owner)
@@ -214,7 +221,7 @@ def _foresee(t: Translator, owner: Listing) -> None:
 def pop(t: Translator, owner: Listing, *, first: bool = False) -> Value:
     """Take the last item off, or the first one. Python raises where there is none."""
     code = t.code
-    _ensure(t, owner)
+    ensure(t, owner)
     code.suppose(is_full(owner).text, or_leave=True)
     owner.sites["pop"] = None  # only the loops know how many items there are
     if not first:
@@ -360,7 +367,7 @@ def as_numpy(t: Translator, owner: Listing, *, typed: bool = False) -> Array:
 
 def columns(t: Translator, owner: Listing) -> list[Array]:
     """The numbers of all items that there are now, which are tuples; none of another list."""
-    _ensure(t, owner)
+    ensure(t, owner)
     if not owner.columns:
         return []
     first, total = extent(t, owner)
@@ -399,7 +406,7 @@ def _own(owner: Listing, item: Value) -> Value:
 def extent(t: Translator, owner: Listing) -> tuple[Int, Int]:
     """Where the items begin that there are now, and how many there are."""
     code = t.code
-    _ensure(t, owner)
+    ensure(t, owner)
     assert owner.buffer is not None
     total = _sum(owner) if len(code.trips) == owner.depth else None
     if total is None:

@@ -23,6 +23,7 @@ import numpy as np
 
 from loopbook.frontend import arith, lists, nests, types
 from loopbook.frontend.indexing import items_of, load_at, store_at
+from loopbook.frontend.list_parts import put
 from loopbook.frontend.records import Fields
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.symbols import Int
@@ -219,6 +220,12 @@ def augmented(t: Translator, node: ast.AugAssign) -> None:
     elif isinstance(node.target, ast.Attribute | ast.Subscript) and _is_field(t, node.target):
         _in_place(t, node)
     elif isinstance(node.target, ast.Subscript):
+        if (owner := lists.named_by(t, node.target.value)) is not None:
+            places = [t.fixed(place) for place in items_of(t, node.target.slice)]
+            value = lists.item_at(t, owner, places)
+            value = operate(t, type(node.op), value, t.expr(node.value))
+            put(t, owner, places, value)
+            return
         base = t.target_array(node.target.value)
         items = items_of(t, node.target.slice)
         current = load_at(t, base, items)

@@ -175,7 +175,11 @@ class Translator(Definite):
                 lists.store(self, target, value)
             case ast.Subscript():
                 from loopbook.frontend.indexing import items_of, store_at
+                from loopbook.frontend.list_parts import put
 
+                if (owner := lists.named_by(self, target.value)) is not None:
+                    put(self, owner, items_of(self, target.slice), value)
+                    return
                 store_at(self, self.target_array(target.value), items_of(self, target.slice), value)
             case _:
                 raise self.code.fail(f"assigning to {ast.unparse(target)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 
 from .kit import check, copied, data, function
@@ -54,3 +55,36 @@ SORTED = [
 def test_lists_are_put_in_order(body):
     for dtype in (np.float64, np.int64):
         check(function(body, "x, y, s"), data(9, dtype=dtype), data(4), 0.1)
+
+
+PUT = [
+    "o = []\nfor v in x:\n    i, n = 0, len(o)\n    while i < n and o[i] < v:\n        i += 1\n"
+    "    if i == n:\n        o.append(v)\n    else:\n        o[i] = v\nreturn np.array(o), len(o)",
+    "o, c = [x[0]], [1]\nfor v in x[1:]:\n    if (v > s) == (o[-1] > s):\n        c[-1] += 1\n"
+    "    else:\n        o.append(v)\n        c.append(1)\nreturn np.array(o), np.array(c)",
+    "o = []\nfor v in x:\n    o.append(v)\n    i = len(o) - 1\n"
+    "    while i > 0 and o[i // 2] > o[i]:\n        o[i // 2], o[i] = o[i], o[i // 2]\n"
+    "        i //= 2\nreturn np.array(o)",
+    "o = []\nd = o\nr = 0.0\nfor v in x:\n    o.append(v)\n    old = o[0]\n    d[0] = v * 2\n"
+    "    r += old * o[0]\nreturn np.array(d), r",
+]
+
+
+@pytest.mark.parametrize("body", PUT)
+def test_items_are_put_in_place_of_others(body):
+    for dtype in (np.float64, np.int64):
+        check(function(body, "x, s"), data(9, dtype=dtype), 0.1)
+
+
+def test_an_item_is_put_in_place_of_one_that_there_is():
+    """Python raises for others, so such calls are Python's; a list may hold other types as well."""
+    body = (
+        "o = []\nfor v in x:\n    o.append(v)\n    if v > 0:\n        o[k] = s\nreturn np.array(o)"
+    )
+    kernel = function(body, "x, k, s")
+    lowered = check(kernel, np.array([-1.0, -2, 3, 4]), 2, 0.5)
+    for k in (5, -4):
+        with pytest.raises(IndexError):
+            lowered.wrap(lowered.plain_kernel, kernel)(np.array([-1.0, -2, 3, 4]), k, 0.5)
+    with pytest.raises(LoweringError, match="different types"):
+        lower(function(body, "x, k, s"), [np.arange(4), 1, 0.5])
