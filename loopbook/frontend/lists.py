@@ -83,6 +83,18 @@ def begun(t: Translator, name: str, items: Sequence[Value], *, shrinks: bool = F
     return made
 
 
+def of_numbers(t: Translator, name: str, line: Array, weak: bool) -> Listing:
+    """A list of all that an array of numbers holds, in its memory, which nothing else has."""
+    if line.view is None:
+        line = t.stored(line)
+    assert line.view is not None
+    made = begun(t, name, [])
+    t.code.emit(f"{made.count} = {line.shape[0].text}")
+    made.buffer, made.kind = line.view.buffer, (line.dtype, weak)
+    made.sites = {0: line.shape[0]}
+    return made
+
+
 def named_by(t: Translator, node: ast.expr) -> Listing | None:
     """The list that grows of that name; None if it is none, or no name."""
     owner = t.frame.env.get(node.id) if isinstance(node, ast.Name) else None

@@ -308,11 +308,7 @@ def sorted_(t: Translator, values: Value, *, reverse: Value | None = None) -> Va
         found = [load_at(t, line, [arith.whole(Int.of(i))]) for i in range(items)]
         return Tup(tuple(replace(one, weak=weak) for one in found), True)  # type: ignore[type-var]
     line = nests.materialise(code, line) if down else line
-    assert line.view is not None
-    made = lists.begun(t, "ordered", [])
-    code.emit(f"{made.count} = {count.text}")
-    made.buffer, made.kind, made.sites = line.view.buffer, (line.dtype, weak), {0: count}
-    return made
+    return lists.of_numbers(t, "ordered", line, weak)
 
 
 @lowers(slice)
