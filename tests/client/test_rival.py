@@ -131,8 +131,13 @@ def doubled(x):
     return 2 * x
 
 
-def test_python_is_found_without_a_look_at_anything(monkeypatch):
-    program, x = loopbook.native(doubled), np.arange(3.0)
+def multiplied(x, y=1, *, by=2):
+    return by * y * x
+
+
+@pytest.mark.parametrize("function", [doubled, multiplied])
+def test_python_is_found_without_a_look_at_anything(function, monkeypatch):
+    program, x = loopbook.native(function), np.arange(3.0)
     monkeypatch.setattr("loopbook.client.variants.rival.FASTER", np.inf)
     monkeypatch.setattr("loopbook.client.variants.rival.PATIENCE", 1e6)
     with warnings.catch_warnings():

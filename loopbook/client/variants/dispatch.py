@@ -49,6 +49,7 @@ from loopbook.sdfg.traced import Traced
 from loopbook.toolchain.circles import seldom_searched
 
 Variant = Compiled | Looped
+Take = Callable[[Callable[..., Any] | None], None]
 
 
 class _RunsAsPythonError(Exception):
@@ -222,7 +223,7 @@ class Dispatcher:
         variant: Variant,
         case: Case,
         args: Sequence[Any],
-        take: Callable[[Callable[..., Any] | None], None],
+        take: Take,
     ) -> Short | None:
         """The short way for calls like this one, which may leave out what has a default.
 
@@ -239,7 +240,7 @@ class Dispatcher:
         if isinstance(variant, Compiled) or self._strict:
             entry = variant.entry(given)
         else:
-            taken = None if rest else take
+            taken = _taking(rest, take) if rest else take
             rival = Rival(self._by_place, self._warn, variant.read_only, taken)
             entry = variant.entry(given, rival)
         return _with(rest, entry) if rest and entry is not None else entry
@@ -351,6 +352,11 @@ def _refusing(reason: str) -> Callable[..., Any]:
 def _with(rest: Sequence[Any], entry: Short) -> Short:
     """The short way for calls that leave the last arguments out."""
     return lambda args: entry((*args, *rest))
+
+
+def _taking(rest: Sequence[Any], take: Take) -> Take:
+    """What takes Python's function to call it as well where the last arguments are left out."""
+    return lambda python: take(python and (lambda *args: python(*args, *rest)))
 
 
 def _outside() -> int:
