@@ -53,6 +53,7 @@ def test_else_after_loops(limit):
         "for i, j, k in itertools.combinations(range(5), 3):\n    y[i] += x[j] * x[k]",
         "return np.maximum(x, np.finfo(x.dtype).tiny), np.iinfo(np.int32).max + 1",
         "half = np.result_type(np.float32, np.int8).type(0.5)\nreturn x * half",
+        "return np.zeros(3, np.result_type(x, 2)), np.zeros(3, np.result_type(x[0], x > 0, 1j))",
         "return math.comb(5, 2) * x, math.factorial(4), np.isscalar(s), np.isscalar(x)",
         "return np.apply_along_axis(lambda v: v.max() - v.min(), 1, A)",
         "return np.apply_along_axis(lambda v: v / v.sum(), 0, A)",
