@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import arith, choices, lists, sorts, types
+from loopbook.frontend import arith, choices, list_changes, lists, sorts, types
 from loopbook.frontend.code import Line, bare, reads
 from loopbook.frontend.operators import SYMBOLS, lift
 from loopbook.frontend.records import Fields
@@ -77,6 +77,9 @@ def _identity(t: Translator, operator: ast.cmpop, left: Value, right: Value) -> 
         among = Tup(right.each()) if isinstance(right, Fields) else right
         if isinstance(left, Scalar) and left.value is None and isinstance(among, Tup):
             return _is_one_of(t, left, among, isinstance(operator, ast.In))
+        if isinstance(left, Scalar) and isinstance(among, Listing | Array):
+            found = list_changes.is_in(t, among, left)
+            return found if isinstance(operator, ast.In) else arith.unary(t.code, "not", found)
         found = t.python(left) in t.python(among)
         return arith.constant(found == isinstance(operator, ast.In))
     none = [isinstance(v, Thing) and v.value is None for v in (left, right)]

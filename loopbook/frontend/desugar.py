@@ -57,6 +57,11 @@ def _statement(node: ast.stmt, numbers: count) -> list[ast.stmt]:
             return _body(instead, numbers)
         case ast.Delete(targets=targets) if all(isinstance(t, ast.Name) for t in targets):
             return []
+        case ast.Delete(targets=[ast.Subscript(value=ast.Name() as owner, slice=place)]) if (
+            not isinstance(place, ast.Slice | ast.Tuple)
+        ):
+            taken = ast.Call(ast.Attribute(owner, "pop", ast.Load()), [place], [])
+            return [ast.fix_missing_locations(ast.copy_location(ast.Expr(taken), node))]
         case ast.With() if all(map(_is_quiet, node.items)):
             return _body(node.body, numbers)
         case ast.If():

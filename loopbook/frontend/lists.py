@@ -49,7 +49,7 @@ def grows(name: str, rest: Sequence[ast.stmt]) -> bool:
 
 def _appends(node: ast.AST, name: str) -> bool:
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=own), attr="append")):
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=own), attr="append" | "insert")):
             return own == name
     return False
 
@@ -219,11 +219,11 @@ def _foresee(t: Translator, owner: Listing) -> None:
     rests = [*reversed(t.frame.rest), owner.rest]
     calls = [n for rest in rests for s in rest for n in ast.walk(s) if _appends(n, owner.name)]
     call = next((n for n in calls if owner.name not in loads(ast.List(n.args, ast.Load()))), None)
-    if not isinstance(call, ast.Call) or len(call.args) != 1:
+    if not isinstance(call, ast.Call) or not call.args:
         raise code.fail(f"{owner.name}, a list that nothing was appended to")
     made = len(code.temporaries)
     with code.captured():
-        item = t.expr(call.args[0])
+        item = t.expr(call.args[-1])
         value = None if tuples.numbers_of(t, item) is not None else stored(t, item)
     del code.temporaries[made:]
     _start(t, owner, item, value)

@@ -24,11 +24,11 @@ from __future__ import annotations
 
 from collections import deque
 
-from loopbook.frontend import arith, lists
+from loopbook.frontend import arith, list_changes, lists
 from loopbook.frontend.list_parts import reverse as turn_round
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Listing, Thing, Tup, Value
+from loopbook.frontend.values import Listing, Scalar, Thing, Tup, Value
 
 
 @lowers(method="append")
@@ -48,10 +48,52 @@ def append(t: Translator, owner: Value, item: Value) -> Value:
 @lowers(method="pop")
 def pop(t: Translator, owner: Value, place: Value | None = None) -> Value:
     """``items.pop()`` and ``items.pop(0)``."""
-    at = -1 if place is None else t.python(place)
-    if not isinstance(owner, Listing) or at not in (-1, 0):
-        raise t.code.fail("pop of another item than the last or first of a list that grows")
-    return lists.pop(t, owner, first=at == 0)
+    if not isinstance(owner, Listing):
+        raise t.code.fail("pop of what is no list that grows")
+    if isinstance(place, Scalar) and place.value not in (0, -1):
+        return list_changes.pop_at(t, owner, place)
+    return lists.pop(t, owner, first=place is not None and t.python(place) == 0)
+
+
+@lowers(method="insert")
+def insert(t: Translator, owner: Value, place: Value, item: Value) -> Value:
+    """``items.insert(place, item)``."""
+    growing = _growing(t, owner)
+    sure = t.sure.get(growing.count, False)
+    list_changes.insert(t, growing, t.number(place), item, sure)
+    return Thing(None)
+
+
+@lowers(method="remove")
+def remove(t: Translator, owner: Value, value: Value) -> Value:
+    """``items.remove(value)``."""
+    list_changes.remove(t, _growing(t, owner), value)
+    return Thing(None)
+
+
+@lowers(method="index")
+def index(t: Translator, owner: Value, value: Value) -> Value:
+    """``items.index(value)``."""
+    return list_changes.place_of(t, _growing(t, owner), value)
+
+
+@lowers(method="count")
+def count(t: Translator, owner: Value, value: Value) -> Value:
+    """``items.count(value)``."""
+    return list_changes.count_of(t, _growing(t, owner), value)
+
+
+@lowers(method="clear")
+def clear(t: Translator, owner: Value) -> Value:
+    """``items.clear()``."""
+    list_changes.clear(t, _growing(t, owner))
+    return Thing(None)
+
+
+def _growing(t: Translator, owner: Value) -> Listing:
+    if not isinstance(owner, Listing):
+        raise t.code.fail("changing or searching what is no list that grows")
+    return owner
 
 
 @lowers(method="popleft")
