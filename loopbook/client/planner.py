@@ -54,6 +54,7 @@ from loopbook.recipes.rescale import rescaled
 from loopbook.recipes.similarity import keeps_order
 from loopbook.rules import TuningContext
 from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
+from loopbook.rules.sliding_sums import sliding_sums
 from loopbook.targets import TARGETS
 
 REMEMBERED = 512
@@ -253,6 +254,8 @@ class Planner:
         calls = [("library", c.recipe, c.sure) for c in product_calls(nest, self._target, trips)]
         if not calls and (rows := vector_product(nest, self._target, trips)):
             calls = [("rows", rows, True)]
+        if not any(sure for *_, sure in calls) and (slid := self._sliding(nest, trips)):
+            calls = [("strips", slid, True)]
         if not calls or self._is_tuned(nest):
             return None
         for tier, recipe, sure in calls:
@@ -265,6 +268,12 @@ class Planner:
                 choice = Choice(tier, None, 0.0, fit.recipe, 0, 1.0)
                 return rest_along_memory(nest, self._fit, choice)
         return None
+
+    def _sliding(self, nest: Nest, trips: Trips) -> Recipe | None:
+        """Sums that slide over what they read beside each other, for one thread, in loops that no
+        book has."""
+        steps = [] if self._context(trips).parallel else sliding_sums(nest, trips)
+        return Recipe(tuple(steps)) if steps and not self._records(nest, trips) else None
 
     def _known_in_memory(self, nest: Nest, trips: Trips, hot: bool) -> Choice | None:
         """What books have for a nest with its sums in memory, if that is like one of theirs."""

@@ -14,6 +14,7 @@ from loopbook.program.tree import Loop as TreeLoop
 from loopbook.program.walk import preorder
 from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.rules.sampled import on_nests, seeds
+from loopbook.steps import Step
 
 LENGTHS = (2, 1, 4, 8, 32, 64)
 """Of strips, in vectors; the usual one first."""
@@ -76,21 +77,23 @@ def sums_beside(nest: Nest, trips: Mapping[str, int]) -> Steps:
     stored, so that none has to be added up across a vector. What is read once, when it is ready,
     may lie anywhere.
     """
-    found = []
-    for last in nest.loops:
-        if last.kind != "map" and not nest.children(last.index):
-            row = _row_around(nest, last)
-            if row is not None and trips.get(row.name, BESIDE) >= FEWEST and row not in found:
-                found.append(row)
-    return [
-        step(
-            "strip_and_sink", row.name, BESIDE if trips.get(row.name, BESIDE) >= BESIDE else FEWEST
-        )
-        for row in found
-    ]
+    rows = (row_around(nest, last) for last in nest.loops if adds_up(nest, last))
+    found = dict.fromkeys(row for row in rows if row and trips.get(row.name, BESIDE) >= FEWEST)
+    return [beside(row, trips) for row in found]
 
 
-def _row_around(nest: Nest, last: Loop) -> Loop | None:
+def adds_up(nest: Nest, loop: Loop) -> bool:
+    """Whether a loop is an innermost one whose iterations depend on each other."""
+    return loop.kind != "map" and not nest.children(loop.index)
+
+
+def beside(row: Loop, trips: Mapping[str, int]) -> Step:
+    """Some iterations of a loop beside each other."""
+    size = BESIDE if trips.get(row.name, BESIDE) >= BESIDE else FEWEST
+    return step("strip_and_sink", row.name, size)
+
+
+def row_around(nest: Nest, last: Loop) -> Loop | None:
     """The loop around an innermost one over what lies beside each other, if that pays."""
     for row in reversed(nest.ancestry(last.index)[:-1]):
         if len(nest.children(row.index)) != 1:
@@ -102,7 +105,7 @@ def _row_around(nest: Nest, last: Loop) -> Loop | None:
             return None
         in_all = [one for one in arrays if one.write or last in _around(nest, one)]
         strides = {one: _stride(nest, one, row) for one in in_all}
-        if stored and _is_row(strides):
+        if stored and is_row(strides):
             reads = [one for one in arrays if not one.write and len(one.strides) > last.depth]
             in_memory = any(stored)
             step_by_step = last.kind == "for" and not (in_memory or _compares(nest, last))
@@ -134,7 +137,7 @@ def _stride(nest: Nest, access: Access, loop: Loop) -> Stride | None:
     return stride(access.subset, loop.indvar, around, changing)
 
 
-def _is_row(strides: Mapping[Access, Stride | None]) -> bool:
+def is_row(strides: Mapping[Access, Stride | None]) -> bool:
     """Whether what a loop stores lies side by side, and so does what it reads."""
     return all(found in ((Stride.UNIT,) if one.write else _ALONG) for one, found in strides.items())
 
