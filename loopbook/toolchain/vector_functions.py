@@ -22,6 +22,9 @@ NAMES = (
 )
 """The functions. All are right to 4 units in the last place, of whichever width."""
 
+REMAINDER = "fmod"
+"""Of which glibc has no vectors: ours are exact, as C's is."""
+
 MARK = "vector-functions"
 """A file beside the wrapper around the compiler, if the compiler takes the table."""
 
@@ -83,17 +86,58 @@ static inline double loopbook_whole_cbrt(double x) {
 """The logarithm of a power of ten and the root of a cube are whole, as NumPy has them: programs
 count digits by them."""
 
+_REMAINDERS = """\
+#if defined(VECTORS) && defined(__FMA__)
+inline loopbook_double_LETTER loopbook_fmod_LETTER(loopbook_double_LETTER x,
+                                                   loopbook_double_LETTER y) {
+#pragma clang fp reassociate(off)
+    loopbook_double_LETTER a = __builtin_elementwise_abs(x), b = __builtin_elementwise_abs(y);
+    loopbook_double_LETTER whole = __builtin_elementwise_trunc(a / b);
+    loopbook_double_LETTER rest = __builtin_elementwise_fma(-whole, b, a);
+    rest = rest < 0 ? rest + b : rest;
+    auto far = !((whole < 0x1p53) & (b < HUGE_VAL));
+    if (__builtin_reduce_or(far))
+        for (int lane = 0; lane < LANES; lane++)
+            if (far[lane]) rest[lane] = fmod(a[lane], b[lane]);
+    return __builtin_elementwise_copysign(rest, x);
+}
+#endif
+"""
+"""A quotient below 2**53 is cut to the whole number below it, or to the next one. What is left is
+less than the divisor, counts in units of the divisor's last place, and fits."""
+
+_REMAINDER = """\
+inline __attribute__((noinline, const, nothrow)) double loopbook_fmod(double x, double y) {
+LOOPBOOK_d(static auto *const d __attribute__((used)) = loopbook_fmod_d;)
+LOOPBOOK_e(static auto *const e __attribute__((used)) = loopbook_fmod_e;)
+return fmod(x, y);
+}
+"""
+
+
+def _remainders() -> str:
+    """`fmod` and its versions for AVX2 and AVX-512: without products that are added up at once, as
+    SSE is, they would not be exact."""
+    text = ""
+    for letter in "de":
+        own = _REMAINDERS.replace("LETTER", letter).replace("LANES", str(_WIDTHS[letter] // 8))
+        text += own.replace("VECTORS", "__AVX2__" if letter == "d" else "__AVX512F__")
+    return text + _REMAINDER
+
+
 TEXT = (
     "#ifdef LOOPBOOK_VECTOR_FUNCTIONS\n"
     "#define LOOPBOOK_b(text) text\n"
-    "#ifdef __AVX2__\n#define LOOPBOOK_d(text) text\n#else\n#define LOOPBOOK_d(text)\n#endif\n"
+    "#if defined(__AVX2__) && defined(__FMA__)\n#define LOOPBOOK_d(text) text\n"
+    "#else\n#define LOOPBOOK_d(text)\n#endif\n"
     "#ifdef __AVX512F__\n#define LOOPBOOK_e(text) text\n#else\n#define LOOPBOOK_e(text)\n#endif\n"
-    f'{_TYPES}extern "C" {{\n{"".join(_function(*one) for one in _both())}}}\n{_WHOLE}'
+    + f'{_TYPES}extern "C" {{\n{"".join(_function(*one) for one in _both())}{_remainders()}}}\n'
+    + _WHOLE
     + "".join(
         f"#define {name}(x) loopbook_{'whole_' if name in ('log10', 'cbrt') else ''}{name}(x)\n"
         for name, _ in _both()
     )
-    + "#endif\n"
+    + "#define fmod(x, y) loopbook_fmod((double)(x), (double)(y))\n#endif\n"
 )
 """The functions under their other names. What is not called leaves nothing behind."""
 
@@ -102,13 +146,16 @@ LINES = "".join(
     + ",".join(f"_ZGV{lanes}_loopbook_{name}({wide})" for lanes, wide in _variants(name, single))
     + "\n"
     for name, single in _both()
+) + (
+    "loopbook_fmod,vector-function-abi-variant=_ZGVdN4vv_loopbook_fmod(loopbook_fmod_d),"
+    "_ZGVeN8vv_loopbook_fmod(loopbook_fmod_e)\n"
 )
 """The table. clang complains of functions that a program has not, so each gets its own."""
 
 SCRIPT = f"""\
 if [ "$source" ] && [ -e "${{0%/*}}/{MARK}" ]; then
   set -- {FLAG} "$@"
-  called=$(grep -owE '({"|".join(NAMES)})f?' "$source" | sort -u)
+  called=$(grep -owE '({"|".join((*NAMES, REMAINDER))})f?' "$source" | sort -u)
   if [ "$called" ]; then
     printf '^loopbook_%s,\\n' $called | grep -f - "${{0%/*}}/{TABLE}" >"${{source%.cpp}}.csv"
     set -- "-mllvm=-forceattrs-csv-path=${{source%.cpp}}.csv" "$@"
@@ -125,7 +172,7 @@ def has_vector_functions(compiler: Path, table: Path) -> bool:
     Args:
         table: a file with `LINES`.
     """
-    calls = " + ".join(f"loopbook_{name}(x)" for name, _ in _both())
+    calls = " + ".join((*(f"loopbook_{name}(x)" for name, _ in _both()), "loopbook_fmod(x, 2)"))
     source = f'#include <cmath>\n{TEXT}extern "C" double all(double x) {{ return {calls}; }}\n'
     words = (FLAG, "-march=native", f"-mllvm=-forceattrs-csv-path={table}", "-Wl,-z,defs")
     try:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
@@ -53,6 +55,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         f" for (long i = 0; i < n; i++) y[i] = {name}f(x[i]); }}\n"
         for name in NAMES
     )
+    loops += """extern "C" void remainders(const double *x, const double *y, double *z, long n) {
+        for (long i = 0; i < n; i++) z[i] = fmod(x[i], y[i]); }"""
     words = (*FLAGS, "-march=native", "-fno-math-errno", FLAG, MATHS_LIBRARY)
     table = f"-mllvm=-forceattrs-csv-path={folder / 'all.csv'}"
     shared_library(find_compiler().path, OWN_MATHS + loops, *words, table, to=folder / "all.so")
@@ -100,6 +104,33 @@ def test_digits_and_edges_can_be_counted(library: ctypes.CDLL):
     np.testing.assert_array_equal(called(library, "exp2", whole), 2.0**whole)
     edges = np.arange(-2000.0, 2000.0)
     np.testing.assert_array_equal(called(library, "cbrt", edges**3), edges)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.floats(), st.floats()), min_size=1, max_size=40))
+def test_remainders_are_exact(library: ctypes.CDLL, pairs: list[tuple[float, float]]):
+    check_remainders(library, np.array(pairs * 9))
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3, 2.0**52, 2.0**54, 1e300, 1e-300])
+def test_remainders_of_large_and_small_quotients_are_exact(library: ctypes.CDLL, size: float):
+    draw = np.random.default_rng(0)
+    divisors = np.concatenate([draw.random(5000), 1.0 / draw.integers(1, 99, 5000)])
+    times = draw.integers(-9, 9, 10_000)
+    numbers = np.where(times < 5, draw.normal(size=10_000) * size, divisors * times)
+    check_remainders(library, np.stack([numbers, divisors], axis=1))
+
+
+def check_remainders(library: ctypes.CDLL, pairs: np.ndarray) -> None:
+    x, y = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    got = np.empty_like(x)
+    places = (ctypes.c_void_p(a.ctypes.data) for a in (x, y, got))
+    library.remainders(*places, ctypes.c_long(x.size))
+    with np.errstate(all="ignore"):
+        want = np.fmod(x, y)
+    np.testing.assert_array_equal(got, want)
+    known = ~np.isnan(want)
+    np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(want[known]))
 
 
 def angles(x, y):
