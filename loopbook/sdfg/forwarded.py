@@ -29,7 +29,7 @@ from loopbook.program import expr
 from loopbook.program.dataflow import Block
 from loopbook.program.tree import Assignments, Branch, Loop, Program, While
 from loopbook.program.walk import Inner, children
-from loopbook.sdfg.copied_names import Copies, after, said, within
+from loopbook.sdfg.meanings import Meanings, after, said, within
 from loopbook.sdfg.spacing import loads_of, stores_of
 
 
@@ -66,10 +66,10 @@ class _Access:
 
 
 def _accesses(
-    node: Program | Inner, around: tuple[Inner, ...] = (), known: Copies | None = None
+    node: Program | Inner, around: tuple[Inner, ...] = (), known: Meanings | None = None
 ) -> Iterator[_Access]:
-    """All of arrays, in program order, but for loops that never run; what names two variables that
-    are the same for now is one place."""
+    """All of arrays, in program order, but for loops that never run. A place is one, whatever the
+    variables in it are called for now."""
     known = known or {}
     for child in children(node):
         if isinstance(child, Block):
