@@ -67,3 +67,33 @@ def test_other_programs_may_keep_more_digits():
     program, got, want = made(scaled)
     np.testing.assert_allclose(got[0], want[0])
     assert not rounds(finished(program))
+
+
+def roots(a, b, c):
+    d = b * b - 4 * a * c
+    return np.where(d < 0, 9.0, (np.sqrt(np.abs(d)) - b) / (2 * a))
+
+
+def turns(a, b, c):
+    left = flat = 0
+    for i in range(2, a.shape[0]):
+        z = (a[i - 1] - a[i - 2]) * (b[i] - b[i - 2]) - (b[i - 1] - b[i - 2]) * (a[i] - a[i - 2])
+        if z > 0:
+            left += 1
+        elif not z < 0:
+            flat += 1
+    return left, flat
+
+
+def sides(a, b, c):
+    n = a * b - b * c
+    return np.where(n > 0, a, 0.0) + np.sign(n)
+
+
+@pytest.mark.parametrize("function", [roots, turns, sides])
+def test_products_that_cancel_out_leave_nothing(function):
+    """Which side of 0 that is decides what comes out."""
+    a = np.repeat(np.random.default_rng(3).random(40) + 0.1, 2)
+    args = (a, 2 * a if function is roots else a[::-1] * 0.3, a.copy())
+    program = loopbook.native(function, strict=True)
+    np.testing.assert_allclose(program(*args), function(*args))
