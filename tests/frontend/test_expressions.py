@@ -66,6 +66,7 @@ ANY = [
     "A[A > 0] = 1\nx[x < 0] *= 2\nreturn A[A < 0]",
     "B[:] = A.T\nx[1:] = x[:-1]\nx[::-1] += x",
     "A[1:, :] -= A[:-1, :]\nA[0] = y\nA[:, 0] = 5",
+    "n = len(x)\nreturn np.arange(1.0, n + 1), np.arange(n, 0, -1.0), np.arange(0.0, n, 2.0) * 0.5",
     "return x[np.arange(2)], A[np.array([0, 2, -1])]",
     "x[np.array([0, 1, 0])] = np.array([5, 6, 7])\nreturn A[[0, 1], [1, 2]]",
     "return len(x), x.size, A.ndim, A.shape[0], A.shape",

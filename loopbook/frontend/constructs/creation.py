@@ -191,11 +191,11 @@ def arange(t: Translator, *ends: Value, dtype: Value | None = None) -> Value:
     step = numbers[2] if len(numbers) > 2 else arith.constant(1)
     kind = types.promote(start.kind, stop.kind, step.kind)[0]
     kind = FLOAT if kind.kind == "f" else INT
-    if kind == FLOAT:
-        if any(n.value is None for n in (start, stop, step)):
-            raise t.code.fail("arange of floats that are not known; use linspace")
+    if kind == FLOAT and all(n.value is not None for n in (start, stop, step)):
         count = Int.of(len(np.arange(start.value, stop.value, step.value)))
     else:
+        if kind == FLOAT:
+            start, stop, step = (_whole(t, number) for number in (start, stop, step))
         one = t.python(step)
         span = t.integer(stop) - t.integer(start)
         span = span if one > 0 else -span
@@ -207,6 +207,15 @@ def arange(t: Translator, *ends: Value, dtype: Value | None = None) -> Value:
             count = t.integer(arith.binary(t.code, "//", rounded, arith.constant(abs(one))))
     count = t.code.bounded(count)
     return stepped(t, start, step, count, dtype_of(t, dtype, kind))
+
+
+def _whole(t: Translator, number: Scalar) -> Scalar:
+    """A number that is a whole one as such: ``1.0``, and what sizes give."""
+    if isinstance(number.value, float) and number.value.is_integer():
+        return arith.constant(int(number.value))
+    if number.whole is None:
+        raise t.code.fail("arange of floats that are not known; use linspace")
+    return number
 
 
 @lowers(np.linspace)
