@@ -76,7 +76,7 @@ def _statement(node: ast.stmt, numbers: count) -> list[ast.stmt]:
             ]
             made.orelse = []
             if isinstance(made, ast.For) and not node.orelse:
-                return _without_jumps(made, numbers)
+                return without_jumps(made, numbers)
             return (
                 [made]
                 if not node.orelse
@@ -201,7 +201,7 @@ def _left(body: Sequence[ast.stmt]) -> list[Sequence[ast.stmt]]:
     return found
 
 
-def _without_jumps(loop: ast.For, numbers: count) -> list[ast.stmt]:
+def without_jumps(loop: ast.For, numbers: count) -> list[ast.stmt]:
     """A loop that may be written out for each item, which leaves nothing to jump in.
 
     Before::                        After::

@@ -27,8 +27,9 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Collection, Sequence
+from itertools import count
 
-from loopbook.frontend.desugar import desugared
+from loopbook.frontend.desugar import desugared, without_jumps
 from loopbook.frontend.filled import with_arrays
 from loopbook.frontend.optional import with_flags
 from loopbook.frontend.tabular import with_tables
@@ -164,11 +165,14 @@ def _lift(body: list[ast.stmt], names: list[str] | None, in_loop: bool) -> list[
         if isinstance(node, ast.For | ast.While) and _returns(node):
             inner = copy.copy(node)
             inner.body = _lift(node.body, names, True)
+            loops: list[ast.stmt] = [inner]
+            if isinstance(inner, ast.For):  # one that is written out has nothing to break out of
+                loops = without_jumps(inner, count(1000 * node.lineno + node.col_offset))
             left = ast.Name(LEFT, ast.Load())
             if in_loop:
-                result += [inner, _branch(left, [ast.Break()], node)]
+                result += [*loops, _branch(left, [ast.Break()], node)]
                 continue
-            result += [_flag(False, node), inner]
+            result += [_flag(False, node), *loops]
             if rest:
                 test = ast.UnaryOp(ast.Not(), left)
                 result.append(_branch(test, _lift(rest, names, False), rest[0]))

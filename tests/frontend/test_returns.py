@@ -107,3 +107,19 @@ def test_arrays_without_axes_are_arrays(body):
         func, x = function(body, "x, s"), data(5, dtype=dtype)
         lowered = check(func, x, 0.5)
         assert list(map(type, func(x, 0.5))) == list(map(type, lowered.plain(x, 0.5)))
+
+
+WRITTEN_OUT = [
+    "for p, q in ((-s, x[0]), (s, x[1]), (x[2], 0.5)):\n    if p == 0:\n        continue\n"
+    "    if q / p > 1:\n        return False, q\n    s += q\nreturn True, s",
+    "for i in range(len(x)):\n    for d in (1, 2, -1):\n        if x[i] * d > 1.5:\n"
+    "            return i, d\nreturn -1, 0",
+    "k = 0\nfor d in [1, -1, 2]:\n    if not 0 <= d < 2:\n        continue\n"
+    "    if x[d] > 0.5:\n        return -1\n    k += d\nreturn k",
+]
+
+
+@pytest.mark.parametrize("body", WRITTEN_OUT)
+def test_a_loop_that_is_written_out_may_be_left(body):
+    for seed in range(4):
+        check(function(body, "x, s"), data(5, seed=seed), 0.3)

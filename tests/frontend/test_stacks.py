@@ -125,7 +125,14 @@ def test_what_is_taken_off_an_empty_list_is_pythons_to_refuse():
         lowered.plain(bad)
 
 
-def test_of_the_middle_of_a_list_nothing_is_taken():
-    body = "o = []\nfor v in x:\n    o.append(v)\n    o.pop(1)\nreturn len(o)"
-    with pytest.raises(LoweringError, match="pop of another item"):
-        lower(function(body, "x"), [data(5)])
+def test_what_is_taken_of_the_middle_is_one_of_what_there_is():
+    body = "o = []\nfor v in x:\n    o.append(v)\n    if v > 0:\n        o.pop(1)\nreturn len(o)"
+    kernel, good = function(body, "x"), np.array([-1.0, 2.0, -1.0, 3.0])
+    lowered = check(kernel, good)
+    with pytest.raises(SupposedError):
+        lowered.plain(-good)
+
+
+def test_of_what_a_list_begins_with_nothing_is_taken():
+    with pytest.raises(LoweringError, match="pop of what is no list that grows"):
+        lower(function("o = [1.0, 2.0]\no.pop(0)\nreturn x * o[0]", "x"), [data(5)])
