@@ -28,7 +28,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import types
+from loopbook.frontend import arith, types
 from loopbook.frontend.arith import binary, chosen, convert, function2, real_of, single, word
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.narrow import wraps
@@ -46,6 +46,11 @@ def divided(
     """``left // right`` or ``left % right``."""
     if dtype.kind == "f":
         return _of_floats(code, op, left, right, dtype, weak)
+    if dtype == INT and left.whole is not None and isinstance(right.value, int) and right.value > 0:
+        exact = left.whole.divided(right.value)
+        if exact is not None and left.whole.constant is None:
+            found = arith.whole(exact[0] if op == "//" else Int.of(exact[1]))
+            return replace(found, weak=weak)
     places, data = _power(right), not symbolic(code, left)
     natural = left.whole is not None and code.facts.nonnegative(left.whole, firm=False)
     if places is not None and data and not natural:

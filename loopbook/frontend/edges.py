@@ -51,7 +51,7 @@ MOST_CODE = 400
 def without_edges(t: Translator, node: ast.For, start: Int, stop: Int) -> list[ast.stmt] | None:
     """The statements that stand for an innermost loop over whole numbers from `start` to `stop`;
     None if it is the same in all iterations, or that cannot be said."""
-    if not isinstance(node.target, ast.Name) or not _is_plain(node):
+    if not isinstance(node.target, ast.Name) or not is_plain_body(node, MOST_CODE):
         return None
     facts, count = t.code.facts, stop - start
     number = facts.known(count)
@@ -77,11 +77,15 @@ def without_edges(t: Translator, node: ast.For, start: Int, stop: Int) -> list[a
     return made
 
 
-def _is_plain(node: ast.For) -> bool:
-    """Whether a loop's body is small, goes through all that it begins, and leaves the count."""
+def is_plain_body(node: ast.For, most: int) -> bool:
+    """Whether a loop's body is small, goes through all that it begins, and leaves the count.
+
+    Args:
+        most: nodes of its tree.
+    """
     assert isinstance(node.target, ast.Name)
     inner = [part for statement in node.body for part in walk(statement)]
-    if len(inner) > MOST_CODE or breaks(node.body) or node.target.id in stores(node.body):
+    if len(inner) > most or breaks(node.body) or node.target.id in stores(node.body):
         return False
     return not any(
         isinstance(part, ast.While | ast.Return | ast.FunctionDef | ast.Lambda) for part in inner

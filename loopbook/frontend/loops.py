@@ -39,6 +39,7 @@ def for_(t: Translator, node: ast.For) -> None:
         t.statement(nested(t, node, iterable.value))
     elif isinstance(iterable, Thing) and isinstance(iterable.value, Range):
         from loopbook.frontend.edges import without_edges
+        from loopbook.frontend.quotients import without_quotients
         from loopbook.frontend.swapping import without_swaps
         from loopbook.frontend.windows import window
 
@@ -46,6 +47,7 @@ def for_(t: Translator, node: ast.For) -> None:
         if ends.step == 1:
             instead = without_swaps(t, node, ends.start, ends.stop)
             instead = instead or without_edges(t, node, ends.start, ends.stop)
+            instead = instead or without_quotients(t, node, ends.start, ends.stop)
         if instead is not None:
             t.body(instead)
         elif count := window(t, node, ends):

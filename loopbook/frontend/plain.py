@@ -2,7 +2,8 @@
 
 Such a function goes to docc as it is: the very same object, so that its fingerprints stay. Not if
 an index in it may be negative: docc's code would not count it from the end; nor if a branch hangs
-on constants alone: docc forgets that something does; nor if it clamps a loop's count.
+on constants alone: docc forgets that something does; nor if it clamps a loop's count, or divides it
+in an index.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend.inline import names_of, parsed
+from loopbook.frontend.quotients import divisor_of, is_count
 
 PLAIN_CALLS = frozenset(("range", "min", "max", "int", "float", "bool"))
 
@@ -36,22 +38,25 @@ def is_plain(func: Callable[..., Any], args: Sequence[Any]) -> bool:
     }
     if len(args) != len(parameters) or node.args.vararg or node.args.kwarg:
         return False
-    return not _clamps(node) and all(_statement(s, ranks, names_of(func)) for s in node.body)
+    return not _changes_inside(node) and all(
+        _statement(s, ranks, names_of(func)) for s in node.body
+    )
 
 
-def _clamps(node: ast.FunctionDef) -> bool:
-    """Whether a function keeps a loop's count within bounds, as ``max(i - 1, 0)`` does: that need
-    not be asked in the middle (`loopbook.frontend.edges`)."""
+def _changes_inside(node: ast.FunctionDef) -> bool:
+    """Whether a loop is written otherwise because its count is clamped, as by ``max(i - 1, 0)``
+    (`loopbook.frontend.edges`), or divided in an index (`loopbook.frontend.quotients`)."""
     loops = [one for one in ast.walk(node) if isinstance(one, ast.For)]
     counts = {one.target.id for one in loops if isinstance(one.target, ast.Name)}
     inside = [part for one in loops for statement in one.body for part in _outside_heads(statement)]
-    return any(
-        isinstance(one, ast.Call)
-        and isinstance(one.func, ast.Name)
-        and one.func.id in ("max", "min")
-        and any(_counts(arg, counts) for arg in one.args)
-        for one in inside
-    )
+    return any(divisor_of(one, counts) or _clamps(one, counts) for one in inside)
+
+
+def _clamps(node: ast.AST, counts: set[str]) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="max" | "min"), args=args):
+            return any(is_count(arg, counts) for arg in args)
+    return False
 
 
 def _outside_heads(node: ast.AST) -> Iterator[ast.AST]:
@@ -60,16 +65,6 @@ def _outside_heads(node: ast.AST) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
         if not (isinstance(node, ast.For) and child is node.iter):
             yield from _outside_heads(child)
-
-
-def _counts(node: ast.expr, counts: set[str]) -> bool:
-    """Whether an expression is a loop's count, or some more or less."""
-    match node:
-        case ast.Name(id=name):
-            return name in counts
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-            return any(_counts(side, counts) for side in (left, right))
-    return False
 
 
 def _statement(node: ast.stmt, ranks: dict[str, int], names: dict[str, Any]) -> bool:

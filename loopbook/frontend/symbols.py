@@ -72,6 +72,15 @@ class Int:
             return self.terms[0][1]
         return None
 
+    def divided(self, by: int) -> tuple[Int, int] | None:
+        """Quotient, rounded down, and remainder by a number above 0, where the latter is known."""
+        sums = dict(self.terms)
+        last = sums.pop((), 0)
+        if any(factor % by for factor in sums.values()):
+            return None
+        whole = Int._make({monomial: factor // by for monomial, factor in sums.items()})
+        return whole + last // by, last % by
+
     @cached_property
     def atoms(self) -> frozenset[str]:
         return frozenset(atom for monomial, _ in self.terms for atom in monomial)
