@@ -125,7 +125,7 @@ def _stride(nest: Nest, access: Access, loop: Loop) -> Stride | None:
     if len(access.strides) <= loop.depth:
         return None
     found = access.strides[loop.depth]
-    if found != Stride.NON_AFFINE:
+    if found != Stride.NON_AFFINE or loop.kind == "while":
         return found
     node = next(
         one

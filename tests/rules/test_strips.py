@@ -158,6 +158,22 @@ def test_what_is_a_vector_by_itself_is_left(kernel, given):
     assert sums_beside(nest, {}) == []
 
 
+def until(W, at, y):
+    for _j in range(y.shape[0]):
+        i = 0
+        while y[i] < 0.9:
+            s = 0.0
+            for k in range(at.shape[0]):
+                s = s * 0.5 + W[at[k], i]
+            y[i] = s
+            i += 1
+
+
+def test_rows_of_a_loop_that_counts_nothing_are_left():
+    for nest in nests_of(until, (random(7, 40), np.arange(7), random(40))):
+        assert sums_beside(nest, {}) == []
+
+
 def test_few_sums_are_left_as_they_are():
     (nest,) = nests_of(polynomials, (random(40), random(5), random(40)))
     (fewer,) = sums_beside(nest, {"L0": BESIDE - 1})
