@@ -74,9 +74,8 @@ def divided(
     if positive and left.whole is not None and right.whole is not None:
         parts = (left.whole, right.whole)
         known = code.facts.derive(f"({text})", parts, lambda a, b: a // b if op == "//" else a % b)
-        if code.facts.known(known) is None and (op == "%" or natural):
-            most = right.whole - 1 if op == "%" else left.whole
-            code.facts.ranges.setdefault(known.text, (Int.of(0), most))
+        if op == "%" and code.facts.known(known) is None:
+            code.facts.ranges.setdefault(known.text, (Int.of(0), right.whole - 1))
         return Scalar(known.text, dtype, weak, known)
     if guarded:
         other = "0" if op == "%" else f"{left.text} * {right.text}"

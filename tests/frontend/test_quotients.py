@@ -46,6 +46,12 @@ for i in range(n):
 for i in range(n):
     i = i // 2
     y[i] = x[i // 2]""",
+    "of both signs": """
+for i in range(-12, n - 12):
+    if i >= 0:
+        y[i] += x[i // 5]
+    else:
+        y[i + 12] -= x[i // 5]""",
     "two divisors": """
 for i in range(n):
     y[i] = x[i // 2] + x[i // 3]""",
