@@ -41,6 +41,7 @@ def test_items_of_one_key_stay_in_their_order(body, dtype):
     kernel = function(body, "x")
     for x in (data(9, dtype=dtype), np.array([2, 2, 7, 1, 7, 3, 3, 0, 1], dtype)):
         lowered = lower(kernel, [x])
+        assert lowered is not None
         expected, got = kernel(x), lowered.plain(x)
         if isinstance(expected, list):
             assert (expected, set(map(type, expected))) == (got, set(map(type, got)))
@@ -52,6 +53,7 @@ def test_items_of_one_key_stay_in_their_order(body, dtype):
 @pytest.mark.parametrize("body", [BEST[0], BEST[2], SORTED[0], SORTED[2]])
 def test_keys_that_are_no_numbers_are_pythons(body, place):
     lowered = lower(function(body, "x, s"), [data(9), 0.3])
+    assert lowered is not None
     x, called = data(9), []
     x[place] = np.nan
     lowered.wrap(lowered.plain_kernel, lambda *args: called.append(args))(x, 0.3)
