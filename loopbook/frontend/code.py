@@ -101,6 +101,8 @@ class Code:
         optional: whether names may be None until they are numbers (see `optional`).
         origin: line of the original that is being translated.
         computed: what variables hold that get their only values outside of all loops and branches.
+        raised: ends of slices that are 0 where they would be less, by the variables that hold them:
+            as sizes the two are the same, since nothing has fewer than no elements.
     """
 
     facts: Facts = field(default_factory=Facts)
@@ -131,10 +133,11 @@ class Code:
     origin: int = 0
     memo: dict[Any, Any] = field(default_factory=dict)
     computed: dict[str, str] = field(default_factory=dict)
+    raised: dict[str, Int] = field(default_factory=dict)
     _tables: dict[tuple[np.dtype, bytes], np.ndarray] = field(default_factory=dict)
     _captures: int = 0
     _lasting: dict[Any, tuple[Int, Line]] = field(default_factory=dict)
-    _agreed: dict[Int, tuple[Int, Int]] = field(default_factory=dict)
+    _agreed: dict[Int, tuple[Int, ...]] = field(default_factory=dict)
 
     def emit(self, text: str) -> None:
         self.lines.append(Line(self.depth, text, self.origin))
@@ -352,6 +355,8 @@ class Code:
             return None
         if self.is_one(left) or self.is_one(right) or self.facts.zero(left - right) is False:
             return None
+        if (place := self._lowest(left)) == self._lowest(right):
+            return self._raised(place, left, right)
         key = ("agreed", left, right)
         if key in self.memo:
             return self.memo[key]
@@ -363,6 +368,26 @@ class Code:
         self.facts.ranges[name] = (ZERO, end)
         self.memo[key] = found = Int.atom(name)
         self._agreed[found] = (left, right)
+        return found
+
+    def _lowest(self, size: Int) -> Int:
+        """A size in terms of what it is raised from (see `raised`); it may be less than 0."""
+        for name in size.atoms & self.raised.keys():
+            less = size - Int.atom(name)
+            if less.constant is not None and less.constant <= 0:
+                return self.raised[name] + less
+        return size
+
+    def _raised(self, place: Int, *sizes: Int) -> Int:
+        """The number of elements that all of some sizes stand for, which are the same `_lowest`."""
+        found = next((size for size in sizes if size.text in self.raised), None)
+        if found is None:
+            name = self.fresh("n_")
+            self.emit(f"{name} = max({place.text}, 0)")
+            self.raised[name] = place
+            self.facts.ranges[name] = (ZERO, self.facts.bound(place, upper=True))
+            found = Int.atom(name)
+        self._agreed[found] = tuple(size for size in sizes if size != found)
         return found
 
     def bounded(self, size: Int, axes: int = 1) -> Int:

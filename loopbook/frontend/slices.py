@@ -157,7 +157,10 @@ def _clamped(
             code.emit(f"{name} = {name} + {size.operand}")
             code.depth -= 1
         code.emit(f"{name} = max({name}, {least.text})")
-        code.emit(f"{name} = min({name}, {most.text})")
+        if sure is False and fits and not last:
+            code.raised[name] = place
+        else:
+            code.emit(f"{name} = min({name}, {most.text})")
     code.facts.ranges[name] = (least, most)
     code.remember(key, Int.atom(name), (place, size))
     return Int.atom(name)
