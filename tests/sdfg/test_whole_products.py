@@ -7,8 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from loopbook.program.load import load_json
+from loopbook.program.read import read
 from loopbook.sdfg import frontend
 from loopbook.sdfg.program import prepare_document
+from loopbook.sdfg.whole_products import kept_whole
 
 
 def attention(q, k, t, y):
@@ -43,10 +46,18 @@ def distances(q, k, t, y):
         y[i] = best
 
 
-@pytest.mark.parametrize(("kernel", "whole"), [(attention, True), (distances, False)])
-def test_what_reads_a_product_by_rows_gets_loops_of_its_own(kernel, whole):
+def given():
     draw = np.random.default_rng(0)
-    q, k, t, y = draw.random((9, 5)), draw.random((7, 5)), np.zeros((9, 7)), np.zeros(9)
-    _, nests = prepare_document(frontend.trace(kernel, [q, k, t, y]))
-    summed = next(nest for nest in nests if any(loop.kind == "reduce" for loop in nest.loops))
-    assert (len(summed.loops) == 3) is whole
+    return draw.random((9, 5)), draw.random((7, 5)), np.zeros((9, 7)), np.zeros(9)
+
+
+@pytest.mark.parametrize(("kernel", "whole"), [(attention, True), (distances, False)])
+def test_products_alone_are_kept_apart(kernel, whole):
+    program = read(load_json(frontend.trace(kernel, given())))
+    assert (kept_whole(program) is not program) is whole
+
+
+def test_what_is_read_by_rows_has_loops_of_its_own():
+    _, nests = prepare_document(frontend.trace(attention, given()))
+    (product,) = (nest for nest in nests if any(loop.kind == "reduce" for loop in nest.loops))
+    assert len(product.loops) == 3
