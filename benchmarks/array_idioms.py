@@ -24,7 +24,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when NumPy is imported
+
+import numpy as np  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 
@@ -48,7 +50,6 @@ def main() -> int:
     options = parser.parse_args()
     if options.core is not None:
         os.sched_setaffinity(0, {options.core})
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     warnings.simplefilter("ignore")
     sys.path[:0] = [str(options.loopbook.resolve()), str(HERE / "array_idioms")]
     cases, programs = map(importlib.import_module, ("cases", "programs"))
