@@ -26,7 +26,7 @@ from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when NumPy is imported
 
-import numpy as np  # noqa: E402
+import numpy as np
 
 HERE = Path(__file__).resolve().parent
 
