@@ -200,14 +200,22 @@ def _of_floats(
         for one in (left, right)
     )
     rest = code.let(Scalar(f"math.fmod({bare(left.text)}, {bare(right.text)})", dtype, weak))
+    turned = _of_other_signs(rest, right)
     if op == "%":
-        turned = f"{rest.text} * {right.text} < 0.0"
         return chosen(code, turned, f"{rest.text} + {right.text}", rest.text, dtype, weak)
     quotient = f"math.floor(({left.text} - {rest.text}) / {right.text} + 0.5)"
-    less = chosen(code, f"{rest.text} * {right.text} < 0.0", "1.0", "0.0", dtype, weak)
+    less = chosen(code, turned, "1.0", "0.0", dtype, weak)
     found = f"{quotient} - {less.text}"
     if right.value:
         return Scalar(f"({found})", dtype, weak)
     # By nought it is infinite, of which there is no remainder.
     parts = f"{left.text} / {right.text}"
     return chosen(code, f"{right.text} == 0.0", parts, found, dtype, weak)
+
+
+def _of_other_signs(rest: Scalar, divisor: Scalar) -> str:
+    """A test whether a rest has the other sign than what was divided by."""
+    if isinstance(divisor.value, float | np.floating) and divisor.value:
+        return f"{rest.text} {'<' if divisor.value > 0 else '>'} 0.0"
+    # The product of two small numbers alone is 0.
+    return f"{rest.text} * 1e300 * 1e300 * {divisor.text} < 0.0"

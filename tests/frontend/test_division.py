@@ -33,3 +33,14 @@ def test_they_are_shifts_and_bits(body, dtype):
     assert "//" not in source
     assert "%" not in source
     assert "< 0" not in source  # nor is one of them an index from the end
+
+
+SMALL = np.array([1e-200, 5e-324, -5e-324, -1e-200, 1e-170, 0.0])
+BY = np.array([-1e-150, -0.3, 0.3, 1e-160, -1e-170, -2.0])
+
+
+@pytest.mark.parametrize("by", ["y", "0.3", "-0.3"])
+@pytest.mark.parametrize("op", ["%", "//"])
+def test_a_rest_whose_product_with_the_divisor_is_0_has_a_sign(op, by):
+    kernel = function(f"return x {op} {by}", "x, y")
+    check(kernel, SMALL, BY)
