@@ -867,6 +867,19 @@ def index_with_a_minus(a, res):
         res[-i] = a[-i] * 2.0
 
 
+@mended(floats, zeros)
+def index_that_is_nought_with_a_minus(a, res):
+    for i in range(a.shape[0]):
+        res[i] = a[i] + a[-0]
+
+
+@mended(lambda: np.full(1, 0.5), lambda: zeros(1))
+def single_count_with_a_minus(a, res):
+    for i in range(a.shape[0]):
+        k = i * 2
+        res[-i] = a[i] + k
+
+
 # -- what is left res -----------------------------------------------------------------------------
 
 

@@ -204,11 +204,18 @@ def statement(text: str, at: ast.AST, **parts: ast.AST) -> ast.stmt:
 
 
 def filled(tree: Any, parts: Mapping[str, ast.AST]) -> Any:
-    """A tree, changed in place, with other trees for some of its names."""
+    """A tree, changed in place, with other trees for some of its names. A minus in front of what is
+    a number then is worked out: for docc, element -0 is the one behind the last."""
     import copy
 
     class Fill(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.AST:
             return copy.deepcopy(parts[node.id]) if node.id in parts else node
+
+        def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+            self.generic_visit(node)
+            number = integer(node)
+            known = number is not None and number >= 0
+            return ast.copy_location(ast.Constant(number), node) if known else node
 
     return ast.fix_missing_locations(Fill().visit(tree))

@@ -89,6 +89,9 @@ class Negative(BlockRewriter):
         return node
 
     def _index(self, node: ast.Subscript, axis: int, index: ast.expr) -> ast.expr:
+        if isinstance(index, ast.UnaryOp) and integer(index) == 0:
+            self.source.mend(index, "write -0 as 0")
+            return expression("0", index)
         if integer(index, self.source.names) is not None or not self.kinds.of(index).scalar:
             return index
         lowest = self._lowest(index)
