@@ -26,7 +26,6 @@ _EQUAL = re.compile(r"[=!]=|\b(Eq|Ne)\(")
 
 _UPDATES = {"fp_add", "fp_sub", "fp_mul", "fp_fma"}
 
-
 _SIGN = re.compile(r"(?<![\w.])0(?:\.0*)? <=? (\w+)|(\w+) <=? 0(?:\.0*)?(?![\w.])")
 
 
