@@ -12,23 +12,17 @@ mean of NumPy's time over ours, and how many programs are slower than in NumPy.
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import json
 import os
 import statistics
-import sys
 import time
-import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when NumPy is imported
 
+import beside
 import numpy as np
-
-HERE = Path(__file__).resolve().parent
 
 FEWEST, MOST = 7, 60
 """Calls that either is timed in."""
@@ -41,18 +35,10 @@ SLOWER = 0.95
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--only", nargs="+", metavar="PROGRAM")
-    parser.add_argument("--core", type=int)
+    parser = beside.parser(__doc__, "PROGRAM")
     parser.add_argument("--seconds", type=float, default=1.5)
-    parser.add_argument("--loopbook", type=Path, default=HERE.parent)
     options = parser.parse_args()
-    if options.core is not None:
-        os.sched_setaffinity(0, {options.core})
-    warnings.simplefilter("ignore")
-    sys.path[:0] = [str(options.loopbook.resolve()), str(HERE / "array_idioms")]
-    cases, programs = map(importlib.import_module, ("cases", "programs"))
+    cases, programs = beside.modules(options, "array_idioms", "cases", "programs")
     found = []
     with options.out.open("a") as file:
         for name in options.only or cases.CASES:
@@ -71,17 +57,19 @@ def compared(program: Callable[..., Any], arguments: tuple[Any, ...], seconds: f
     import loopbook
 
     native = loopbook.native(program)
-    expected, ours = copied(arguments), copied(arguments)
+    expected, ours = beside.copied(arguments), beside.copied(arguments)
     begun = time.perf_counter()
     got = native(*ours)
     first = time.perf_counter() - begun
     right = agree([program(*expected), expected], [got, ours])
     for _ in range(WARM):
-        native(*copied(arguments))
+        native(*beside.copied(arguments))
     times: list[tuple[float, float]] = []
     end = time.perf_counter() + seconds
     while len(times) < FEWEST or (len(times) < MOST and time.perf_counter() < end):
-        times.append((timed(native, copied(arguments)), timed(program, copied(arguments))))
+        times.append(
+            (timed(native, beside.copied(arguments)), timed(program, beside.copied(arguments)))
+        )
     least, numpy = map(min, zip(*times, strict=True))
     return {"s": least, "numpy_s": numpy, "first_s": first, "right": right}
 
@@ -90,10 +78,6 @@ def timed(call: Callable[..., Any], arguments: list[Any]) -> float:
     begun = time.thread_time()
     call(*arguments)
     return time.thread_time() - begun
-
-
-def copied(values: tuple[Any, ...]) -> list[Any]:
-    return [value.copy() if isinstance(value, np.ndarray) else value for value in values]
 
 
 def agree(expected: Any, got: Any) -> bool:

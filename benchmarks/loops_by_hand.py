@@ -12,25 +12,20 @@ have at least 0.7 and 0.95 of C's speed.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
-import importlib
 import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
+import beside
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-SOURCES = HERE / "loops_by_hand"
+SOURCES = beside.HERE / "loops_by_hand"
 
 FLAGS = "-O3 -march=native -fno-math-errno -fveclib=libmvec -shared -fPIC -lmvec -lm"
 
@@ -39,18 +34,10 @@ ENOUGH = 1e-9
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--only", nargs="+", metavar="KERNEL")
-    parser.add_argument("--core", type=int)
+    parser = beside.parser(__doc__, "KERNEL")
     parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--loopbook", type=Path, default=HERE.parent)
     options = parser.parse_args()
-    if options.core is not None:
-        os.sched_setaffinity(0, {options.core})
-    warnings.simplefilter("ignore")
-    sys.path[:0] = [str(options.loopbook.resolve()), str(SOURCES)]
-    cases, kernels = map(importlib.import_module, ("cases", "kernels"))
+    cases, kernels = beside.modules(options, "loops_by_hand", "cases", "kernels")
     library = compiled()
     found = []
     with options.out.open("a") as file:
@@ -86,7 +73,7 @@ def compared(
     make, sizes = case
     arguments = make()
     native = loopbook.native(kernel)
-    expected, ours, theirs = (copied(arguments) for _ in range(3))
+    expected, ours, theirs = (beside.copied(arguments) for _ in range(3))
     kernel(*expected)
     begun = time.perf_counter()
     native(*ours)
@@ -98,7 +85,7 @@ def compared(
     if not agree(expected, theirs):
         raise SystemExit(f"{kernel.__name__}: C has other numbers than Python")
     for _ in range(4):  # in which Python is timed as well
-        native(*copied(arguments))
+        native(*beside.copied(arguments))
     times = []
     for _ in range(rounds):
         pair = []
@@ -110,10 +97,6 @@ def compared(
         times.append(pair)
     c, s = map(min, zip(*times, strict=True))
     return {"s": s, "c_s": c, "first_s": first, "right": right}
-
-
-def copied(values: Sequence[Any]) -> list[Any]:
-    return [value.copy() if isinstance(value, np.ndarray) else value for value in values]
 
 
 def fill(values: Sequence[Any], originals: Sequence[Any]) -> None:

@@ -110,22 +110,23 @@ def _stored_behind(
     engine: Engine, instances: Instances, use: Use, others: Iterable[Use]
 ) -> islpy.Set:
     """The instances of a write behind which one of some others surely writes the same element."""
-    points = instances.points(engine, use.piece)
-    found = points.to_set().subtract(points.to_set())
-    for other in others:
-        for met in _followed(engine, instances, use, other, certain=other):
-            found = _union(engine, found, met.domain())
-    return found
+    found = (
+        met.domain()
+        for other in others
+        for met in _followed(engine, instances, use, other, certain=other)
+    )
+    return _union(engine, instances.points(engine, use.piece), found)
 
 
 def _is_written(engine: Engine, instances: Instances, read: Use, others: Iterable[Use]) -> bool:
     """Whether each instance of a read comes after one of some others, that writes what it reads."""
     points = instances.points(engine, read.piece)
-    found = points.to_set().subtract(points.to_set())
-    for write in others:
-        for met in _followed(engine, instances, write, read, certain=write):
-            found = _union(engine, found, met.range())
-    return _subset(engine, points, found)
+    found = (
+        met.range()
+        for write in others
+        for met in _followed(engine, instances, write, read, certain=write)
+    )
+    return _subset(engine, points, _union(engine, points, found))
 
 
 def _followed(
@@ -147,9 +148,13 @@ def _followed(
         yield narrowed(engine, met, columns, equal, less)
 
 
-def _union(engine: Engine, one: islpy.Set, two: islpy.BasicSet) -> islpy.Set:
-    first, second = _aligned(engine, one, two.to_set())
-    return first.union(second)
+def _union(engine: Engine, points: islpy.BasicSet, parts: Iterable[islpy.BasicSet]) -> islpy.Set:
+    """All of some sets in the space of some points."""
+    found = points.to_set().subtract(points.to_set())
+    for part in parts:
+        first, second = _aligned(engine, found, part.to_set())
+        found = first.union(second)
+    return found
 
 
 def _subset(engine: Engine, one: islpy.BasicSet, two: islpy.Set) -> bool:

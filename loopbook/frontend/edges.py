@@ -84,7 +84,7 @@ def is_plain_body(node: ast.For, most: int) -> bool:
         most: nodes of its tree.
     """
     assert isinstance(node.target, ast.Name)
-    inner = [part for statement in node.body for part in walk(statement)]
+    inner = list(parts_of(node))
     if len(inner) > most or breaks(node.body) or node.target.id in stores(node.body):
         return False
     return not any(
@@ -111,7 +111,7 @@ def _edges(t: Translator, node: ast.For, start: Int, stop: Int) -> tuple[int, in
     low = high = 0
     if known is None:
         return 0, 0
-    for operators, compared in filter(None, map(_compared, _parts(node))):
+    for operators, compared in filter(None, map(_compared, parts_of(node))):
         sides = [_linear(t, side, known) for side in compared]
         for operator, left, right in zip(operators, sides, sides[1:], strict=False):
             if left is None or right is None:
@@ -124,7 +124,8 @@ def _edges(t: Translator, node: ast.For, start: Int, stop: Int) -> tuple[int, in
     return low, high
 
 
-def _parts(node: ast.For) -> Iterator[ast.AST]:
+def parts_of(node: ast.For) -> Iterator[ast.AST]:
+    """All that a loop's body consists of."""
     return (part for statement in node.body for part in walk(statement))
 
 
@@ -158,7 +159,7 @@ def _inside(t: Translator, node: ast.For) -> Mapping[str, _Linear | ast.expr | N
     """What is known of the names that a loop's body sets; None if it has loops that are long."""
     assert isinstance(node.target, ast.Name)
     known: dict[str, _Linear | ast.expr | None] = {}
-    for part in _parts(node):
+    for part in parts_of(node):
         match part:
             case ast.For(target=ast.Name(id=name)):
                 if (numbers := _numbers(t, part.iter)) is None:

@@ -20,13 +20,12 @@ import ast
 import copy
 
 from loopbook.frontend import arith
-from loopbook.frontend.edges import is_plain_body
+from loopbook.frontend.edges import is_plain_body, parts_of
 from loopbook.frontend.loops import Range
 from loopbook.frontend.swapping import located
 from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Thing
-from loopbook.syntax import walk
 
 MOST = 4
 """Iterations at a time, at most."""
@@ -44,7 +43,7 @@ def without_quotients(t: Translator, node: ast.For, start: Int, stop: Int) -> li
     if not isinstance(node.target, ast.Name) or not is_plain_body(node, MOST_CODE):
         return None
     name, facts, count = node.target.id, t.code.facts, stop - start
-    inner = [part for statement in node.body for part in walk(statement)]
+    inner = list(parts_of(node))
     if any(isinstance(part, ast.For | ast.Continue) for part in inner):
         return None
     divisors = {divisor for part in inner if (divisor := divisor_of(part, {name}))}

@@ -107,13 +107,9 @@ def _check_stored_anew(
     Raises:
         LoopbookError: something may be read before, or not be stored anew.
     """
-    around = headers_of(
-        [
-            node
-            for depth in range(1, len(path))
-            if isinstance(node := walk.at(program, path[:depth]), Loop)
-        ]
-    )
+    around = headers_of(node for node in walk.way(program, path[:-1]) if isinstance(node, Loop))
+    variables = [loop.variable for loop in around]
+    private = private_scalars(program)
     asked = 0
     for last, node in enumerate(siblings[1:], 1):
         if any(isinstance(inner, Jump | Opaque) for inner in walk.preorder(node)):
@@ -122,8 +118,7 @@ def _check_stored_anew(
             continue
         between = siblings[: last + 1]
         users = [one for one in between if not isinstance(one, Case) and array in names(one)]
-        variables = [loop.variable for loop in around]
-        trees = read_siblings(users, variables, private_scalars(program), program.containers)
+        trees = read_siblings(users, variables, private, program.containers)
         changing = frozenset[str]().union(*map(changed, between))
         if stored_anew(trees, around, array, changing):
             return

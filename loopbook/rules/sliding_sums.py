@@ -17,7 +17,15 @@ from collections.abc import Mapping
 
 from loopbook.program.nest import Loop, Nest, Stride
 from loopbook.rules.base import Steps, step
-from loopbook.rules.strips import BESIDE, adds_up, beside, is_row, row_around, sums_beside
+from loopbook.rules.strips import (
+    BESIDE,
+    adds_up,
+    beside,
+    is_row,
+    row_around,
+    slides,
+    sums_beside,
+)
 
 
 def sliding_sums(nest: Nest, trips: Mapping[str, int]) -> Steps:
@@ -54,10 +62,9 @@ def _brought_inside(nest: Nest, trips: Mapping[str, int]) -> Steps:
 
 
 def _slides(nest: Nest, row: Loop, last: Loop) -> bool:
-    """Whether something that a sum reads moves along memory with its own loop as with the row's."""
+    """Whether a sum slides over something that it reads."""
     return any(
-        one.strides[row.depth] == Stride.UNIT
-        and one.strides[last.depth] in (Stride.UNIT, Stride.CONSTANT)
+        slides(one, one.strides[row.depth], last)
         for one in nest.accesses
         if not one.write and len(one.strides) > max(row.depth, last.depth)
     )

@@ -127,14 +127,18 @@ def _stride(nest: Nest, access: Access, loop: Loop) -> Stride | None:
     found = access.strides[loop.depth]
     if found != Stride.NON_AFFINE or loop.kind == "while":
         return found
-    node = next(
+    around = {one.indvar for one in _around(nest, access)}
+    changing = varying(_in_tree(nest, loop)) - {loop.indvar}
+    return stride(access.subset, loop.indvar, around, changing)
+
+
+def _in_tree(nest: Nest, loop: Loop) -> TreeLoop:
+    """A loop that counts, in the program's tree."""
+    return next(
         one
         for one in preorder(nest.loop)
         if isinstance(one, TreeLoop) and one.id == loop.element_id
     )
-    around = {one.indvar for one in _around(nest, access)}
-    changing = varying(node) - {loop.indvar}
-    return stride(access.subset, loop.indvar, around, changing)
 
 
 def is_row(strides: Mapping[Access, Stride | None]) -> bool:
@@ -146,10 +150,15 @@ def _pays(read: Access, across: Stride | None, last: Loop, in_memory: bool) -> b
     """Whether what is read lies beside what the next sum of a row reads, and not beside what the
     sum itself reads next, unless it slides over it. Sums in memory are products, of which books
     know more, where they do not slide."""
-    if across != Stride.UNIT:
-        return False
-    along = read.strides[last.depth]
-    return along in (Stride.UNIT, Stride.CONSTANT) if in_memory else along != Stride.ZERO
+    if in_memory:
+        return slides(read, across, last)
+    return across == Stride.UNIT and read.strides[last.depth] != Stride.ZERO
+
+
+def slides(read: Access, across: Stride | None, last: Loop) -> bool:
+    """Whether what a sum reads moves along memory with its own loop, and as it does with the row's,
+    which is `across`."""
+    return across == Stride.UNIT and read.strides[last.depth] in (Stride.UNIT, Stride.CONSTANT)
 
 
 LONG = 32
@@ -209,11 +218,7 @@ def _is_in_vectors(nest: Nest, row: Loop, along: Loop, trips: Mapping[str, int])
 def _hands_nothing_on(nest: Nest, loop: Loop) -> bool:
     """Whether no iteration of a loop can read what another one has written, but for greatest and
     least numbers: docc takes none with a branch for such a loop."""
-    node = next(
-        one
-        for one in preorder(nest.loop)
-        if isinstance(one, TreeLoop) and one.id == loop.element_id
-    )
+    node = _in_tree(nest, loop)
     stored = written(node)
     read = {access.container for access in accesses(node) if access.subset and not access.write}
     handed = stored & (read | upward_exposed(node.body))
@@ -221,9 +226,6 @@ def _hands_nothing_on(nest: Nest, loop: Loop) -> bool:
 
 
 _ALONG = (Stride.ZERO, Stride.UNIT)
-
-_ONCE = ((), (Stride.ZERO,))
-"""What is stored behind the innermost loop, or at the same place in all of its iterations."""
 
 
 def _candidates(nest: Nest, depth: int) -> list[Loop]:

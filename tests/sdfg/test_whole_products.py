@@ -33,9 +33,6 @@ def attention(q, k, t, y):
 def distances(q, k, t, y):
     for i in range(q.shape[0]):
         for j in range(k.shape[0]):
-            t[i, j] = 0.0
-    for i in range(q.shape[0]):
-        for j in range(k.shape[0]):
             for c in range(q.shape[1]):
                 t[i, j] = t[i, j] + math.fabs(q[i, c])
     for i in range(q.shape[0]):
