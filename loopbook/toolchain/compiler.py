@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -335,7 +336,11 @@ ONLY_TIMES = """\
 loops. Where clang sees that, it takes the end of the program for unreachable and leaves it out, and
 the program crashes (docc 0.8.1, clang 19)."""
 
-FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument"
+FLAGS = "-mllvm -capture-tracking-max-uses-to-explore=100000 -Wno-unused-command-line-argument" + (
+    " -mstackrealign" if platform.machine() == "x86_64" else ""
+)
 """clang follows 100 uses of a local buffer to see whether others may know where it lies; a register
 tile has more. It then takes every store through a pointer for a change of the tile, and keeps the
-tile in memory. Where it only links, it would warn of what it has no use for."""
+tile in memory. Where it only links, it would warn of what it has no use for. And it puts vectors
+that find no register across the borders of cache lines, wherever the stack happens to begin, unless
+it is told to align that: a loop with `exp` took 1.0 ns for 0.6 then, three times of four."""

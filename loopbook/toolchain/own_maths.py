@@ -2,14 +2,9 @@
 
 - ``fmax`` and ``fmin``: C's give the number beside a NaN, NumPy's ``maximum`` and ``minimum`` the
   NaN. Either takes three vector instructions.
-- ``exp``: glibc's vectors leave to a scalar function what is below the least normal number, as in
-  masked rows of attention, which take 2.5 times as long then. Here that is scaled. (A polynomial
-  with a power of two takes 0.86 ns with AVX-512 for glibc's 1.12, of which programs get nothing.)
 - ``expf`` is a power of two and a polynomial, right to 2 units in the last place, in graphs of
   PyTorch only, which are compiled with memory of their own (`loopbook.toolchain.memory`): in loops
   of the front end glibc's is faster (NPBench's softmax, M: 30 ms for 42 to 53).
-- ``tanh`` is Lambert's continued fraction near 0, where the form with ``exp`` would lose digits; it
-  is right to 3 units.
 - ``hypot``, scaled by powers of two: the sum of squares neither overflows nor loses digits, and is
   exact for whole numbers. NumPy takes such a form for the size of complex numbers.
 - ``atan2`` is Gauss's continued fraction for slopes up to 0.41, to which the others are brought
@@ -36,28 +31,7 @@ template <class A, class B> static inline auto loopbook_minimum(A x, B y) {
     decltype(x + y) a = x, b = y, lesser = a < b ? a : b;
     return a != a ? a : lesser;
 }
-static inline double loopbook_exp(double x) {
-    bool least = x < -708;
-    double most = x < -760 ? -760 : x, found = exp(least ? most + 100 : x);
-    return least ? found * 0x1.a8c1f14e2af5dp-145 : found;
-}
-static inline float loopbook_exp(float x) {
-    bool least = x < -87;
-    float most = x < -110 ? -110 : x, found = expf(least ? most + 50 : x);
-    return least ? found * 0x1.d257d6p-73f : found;
-}
-template <class A> static inline A loopbook_tanh(A x) {
-    A a = fabs(x), z = x * x, next = 1, last = 17, e = exp(2 * (a > 22 ? 22 : a));
-#pragma clang loop unroll(full)
-    for (int odd = 15; odd > 0; odd -= 2) {
-        A sum = odd * last + z * next;
-        next = last;
-        last = sum;
-    }
-    A small = x * (next / last), large = copysign(1 - 2 / (e + 1), x);
-    return a < A(0.625) ? small : large;
-}
-static inline float loopbook_expf(float x) {
+static inline float loopbook_short_expf(float x) {
 #pragma clang fp reassociate(off)
     float a = x > -104 ? x : -104, b = a < 89 ? a : 89, n = rintf(b * 1.44269504f);
     float r = b - n * 6.93145752e-1f - n * 1.42860677e-6f, sum = 0;
@@ -113,22 +87,18 @@ static inline double loopbook_atan2(double y, double x) {
     angle = copysign(__builtin_signbit(x) ? M_PI - angle : angle, y);
     return x != x || y != y ? x + y : angle;
 }
-#define exp(x) loopbook_exp((double)(x))
-#ifdef LOOPBOOK_MEMORY
-#define expf(x) loopbook_expf(x)
-#else
-#define expf(x) loopbook_exp((float)(x))
-#endif
 #define erff(x) loopbook_erff(x)
 #define atan2(y, x) loopbook_atan2((double)(y), (double)(x))
 #define hypot(x, y) loopbook_hypot((double)(x), (double)(y))
 #define hypotf(x, y) loopbook_hypot((float)(x), (float)(y))
 #define fmax(x, y) loopbook_maximum(x, y)
 #define fmin(x, y) loopbook_minimum(x, y)
-#define tanh(x) loopbook_tanh<double>(x)
-#define tanhf(x) loopbook_tanh<float>(x)
 #define fmaxf(x, y) loopbook_maximum(x, y)
 #define fminf(x, y) loopbook_minimum(x, y)
-EXTREMES
+REST
+#ifdef LOOPBOOK_MEMORY
+#undef expf
+#define expf(x) loopbook_short_expf(x)
 #endif
-""".replace("EXTREMES\n", extremes.TEXT + powers.REAL + vector_functions.TEXT)
+#endif
+""".replace("REST\n", extremes.TEXT + vector_functions.TEXT + powers.REAL)

@@ -45,14 +45,14 @@ template <class A> static inline __attribute__((always_inline)) A loopbook_real_
 }
 #define loopbook_is_short(y) \\
     (__builtin_constant_p(y) && (y) >= -6.5 && (y) <= 6.5 && 2 * (y) == (int)(2 * (y)))
-static inline __attribute__((always_inline)) double loopbook_pow(double x, double y) {
-    return loopbook_is_short(y) ? loopbook_real_power(x, y) : pow(x, y);
+static inline __attribute__((always_inline)) double loopbook_any_pow(double x, double y) {
+    return loopbook_is_short(y) ? loopbook_real_power(x, y) : LOOPBOOK_VECTOR(pow)(x, y);
 }
-static inline __attribute__((always_inline)) float loopbook_powf(float x, float y) {
-    return loopbook_is_short(y) ? loopbook_real_power(x, y) : powf(x, y);
+static inline __attribute__((always_inline)) float loopbook_any_powf(float x, float y) {
+    return loopbook_is_short(y) ? loopbook_real_power(x, y) : LOOPBOOK_VECTOR(powf)(x, y);
 }
-#define pow(x, y) loopbook_pow(x, y)
-#define powf(x, y) loopbook_powf(x, y)
+#define pow(x, y) loopbook_any_pow(x, y)
+#define powf(x, y) loopbook_any_powf(x, y)
 """
 """Right to 5 units in the last place. C has infinity, or 0, for minus infinity to the power of a
 half, and no sign for what comes of -0."""

@@ -70,32 +70,6 @@ def test_erf_of_what_is_large_small_or_no_number(library: ctypes.CDLL):
     np.testing.assert_array_equal(got[6:], [0.0, math.nan])
 
 
-LEAST = """extern "C" void {name}_of({type} *x, {type} *y, long n) {{
-    for (long i = 0; i < n; i++) y[i] = {name}(x[i]); }}
-"""
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_exp_of_any_number_is_right_to_four_units(dtype: Any, tmp_path: Path):
-    name, kind = ("exp", "double") if dtype is np.float64 else ("expf", "float")
-    text = OWN_MATHS + LEAST.format(name=name, type=kind)
-    flags = (*FLAGS, "-fno-signed-zeros", "-fno-math-errno", "-fveclib=libmvec", "-march=native")
-    shared_library(find_compiler().path, text, *flags, "-lmvec", to=tmp_path / "exp.so")
-    special = [0.0, math.inf, -math.inf, math.nan, -1e9, -1e30, 800.0]
-    x = np.concatenate(
-        [
-            special,
-            np.linspace(-760.0, 709.5, 50_001),
-            np.linspace(-110, 89, 9_001),
-            [709.782712893384, 709.7827128933841, 710.0],
-        ]
-    )
-    got = called(getattr(ctypes.CDLL(str(tmp_path / "exp.so")), f"{name}_of"), x.astype(dtype))
-    with np.errstate(all="ignore"):
-        want = np.exp(x.astype(dtype).astype(np.longdouble)).astype(dtype)
-    np.testing.assert_array_max_ulp(got, want, 4)
-
-
 POWERS = (-6, -3, -2.5, -2, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5, 5, 6, 6.5, 7, 0.3)
 LOOP = """extern "C" void power_{number}({type} *x, {type} *y, long n) {{
     for (long i = 0; i < n; i++) {{ {type} to = {exponent}; y[i] = {name}(x[i], to); }} }}

@@ -55,8 +55,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         f" for (long i = 0; i < n; i++) y[i] = {name}f(x[i]); }}\n"
         for name in NAMES
     )
-    loops += """extern "C" void remainders(const double *x, const double *y, double *z, long n) {
-        for (long i = 0; i < n; i++) z[i] = fmod(x[i], y[i]); }"""
+    loops += "".join(
+        f'extern "C" void all_{name}(const {kind} *x, const {kind} *y, {kind} *z, long n) {{'
+        f" for (long i = 0; i < n; i++) z[i] = {name}(x[i], y[i]); }}\n"
+        for name, kind in (("fmod", "double"), ("pow", "double"), ("powf", "float"))
+    )
     words = (*FLAGS, "-march=native", "-fno-math-errno", FLAG, MATHS_LIBRARY)
     table = f"-mllvm=-forceattrs-csv-path={folder / 'all.csv'}"
     shared_library(find_compiler().path, OWN_MATHS + loops, *words, table, to=folder / "all.so")
@@ -68,6 +71,13 @@ def called(library: ctypes.CDLL, name: str, x: np.ndarray) -> np.ndarray:
     function = getattr(library, f"all_{name}{'f' if x.dtype == np.float32 else ''}")
     function(*(ctypes.c_void_p(a.ctypes.data) for a in (x, y)), ctypes.c_long(x.size))
     return y
+
+
+def called_with_two(library: ctypes.CDLL, name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    z = np.empty_like(x)
+    function = getattr(library, f"all_{name}{'f' if x.dtype == np.float32 else ''}")
+    function(*(ctypes.c_void_p(a.ctypes.data) for a in (x, y, z)), ctypes.c_long(x.size))
+    return z
 
 
 def exact(name: str, x: np.ndarray) -> np.ndarray:
@@ -83,6 +93,7 @@ def test_they_are_right_to_a_few_units(library: ctypes.CDLL, name: str, kind: An
     draw = np.random.default_rng(0)
     ends = {"acosh": (1.0, 50.0), "acos": (-1.0, 1.0), "asin": (-1.0, 1.0), "atanh": (-1.0, 1.0)}
     ends |= {"log1p": (-1.0, 9.0), "log2": (0.0, 1e3), "log10": (0.0, 1e3), "erfc": (-5.0, 5.0)}
+    ends |= {"log": (0.0, 3.0), "tanh": (-2.0, 2.0), "exp": (-80.0, 80.0)}
     x = draw.uniform(*ends.get(name, (-20.0, 20.0)), 20_003).astype(kind)
     want = exact(name, x)
     units = np.abs(called(library, name, x) - want) / np.spacing(np.abs(want).astype(kind))
@@ -106,6 +117,71 @@ def test_digits_and_edges_can_be_counted(library: ctypes.CDLL):
     np.testing.assert_array_equal(called(library, "cbrt", edges**3), edges)
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_exp_of_any_number_is_right_to_four_units(library: ctypes.CDLL, kind: Any):
+    special = [0.0, math.inf, -math.inf, math.nan, -1e9, -1e30, 800.0]
+    edges = [709.782712893384, 709.7827128933841, 710.0]
+    near = np.linspace(-760.0, 709.5, 50_001), np.linspace(-110, 89, 9_001)
+    x = np.concatenate([special, *near, edges]).astype(kind)
+    with np.errstate(all="ignore"):
+        want = np.exp(x.astype(np.longdouble)).astype(kind)
+    np.testing.assert_array_max_ulp(called(library, "exp", x), want, 4)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("name", ["log", "tanh"])
+def test_the_least_numbers_and_those_near_one_keep_their_digits(
+    library: ctypes.CDLL, name: str, kind: Any
+):
+    tiny = np.finfo(kind).smallest_subnormal * np.arange(1, 9, dtype=kind)
+    x = np.concatenate([tiny, 1 + np.linspace(-0.06, 0.06, 30_001), np.logspace(-37, 37, 20_001)])
+    x = x.astype(kind)
+    got, want = called(library, name, x), getattr(np, name)(x.astype(np.longdouble)).astype(kind)
+    np.testing.assert_array_max_ulp(got, want, 4)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_powers_are_right_to_a_unit(library: ctypes.CDLL, kind: Any):
+    draw = np.random.default_rng(0)
+    x = np.exp(draw.uniform(-30.0, 30.0, 200_003)).astype(kind)
+    y = draw.uniform(-40.0, 40.0, x.size).astype(kind)
+    x[:9_000] = 1 + draw.uniform(-1e-3, 1e-3, 9_000)
+    got = called_with_two(library, "pow", x, y)
+    with np.errstate(all="ignore"):
+        want = np.power(x.astype(np.longdouble), y.astype(np.longdouble)).astype(kind)
+    np.testing.assert_array_max_ulp(got, want, 1)
+
+
+def test_whole_powers_are_whole(library: ctypes.CDLL):
+    base, to = (a.ravel().astype(float) for a in np.mgrid[1:60, 0:30])
+    small = base**to < 2.0**53
+    base, to = base[small], to[small]
+    want = np.array([int(a) ** int(b) for a, b in zip(base, to, strict=True)], float)
+    np.testing.assert_array_equal(called_with_two(library, "pow", base, to), want)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.floats(), st.floats()), min_size=1, max_size=40))
+def test_powers_of_whatever_are_c_s(library: ctypes.CDLL, pairs: list[tuple[float, float]]):
+    check_powers(library, pairs * 9)
+
+
+def test_powers_of_special_numbers_are_c_s(library: ctypes.CDLL):
+    numbers = [*SPECIAL, -2.5, 3.0, -3.0, 1e-300, 0.25]
+    check_powers(library, [(x, y) for x in numbers for y in numbers])
+
+
+def check_powers(library: ctypes.CDLL, pairs: list[tuple[float, float]]) -> None:
+    x, y = (np.array(a) for a in zip(*pairs, strict=True))
+    got = called_with_two(library, "pow", x, y)
+    with np.errstate(all="ignore"):
+        want = np.float_power(x, y)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    known = ~np.isnan(want)
+    np.testing.assert_array_max_ulp(got[known], want[known], 4)
+    np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(want[known]))
+
+
 @settings(max_examples=200)
 @given(st.lists(st.tuples(st.floats(), st.floats()), min_size=1, max_size=40))
 def test_remainders_are_exact(library: ctypes.CDLL, pairs: list[tuple[float, float]]):
@@ -123,9 +199,7 @@ def test_remainders_of_large_and_small_quotients_are_exact(library: ctypes.CDLL,
 
 def check_remainders(library: ctypes.CDLL, pairs: np.ndarray) -> None:
     x, y = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-    got = np.empty_like(x)
-    places = (ctypes.c_void_p(a.ctypes.data) for a in (x, y, got))
-    library.remainders(*places, ctypes.c_long(x.size))
+    got = called_with_two(library, "fmod", x, y)
     with np.errstate(all="ignore"):
         want = np.fmod(x, y)
     np.testing.assert_array_equal(got, want)
