@@ -21,6 +21,12 @@ from loopbook.frontend.symbols import ONE, ZERO
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Array, Listing, Scalar, Thing, Tup, Value, whole
 
+MOST_PARTS = 128
+"""Numbers that a result may consist of. Each is stored by itself: 10 ms or more of clang."""
+
+AS_MANY = 4
+"""An array has a nest of its own, which is planned besides."""
+
 
 def returned(t: Translator, value: Value) -> tuple[str, set[str]]:
     """Text of the result over arguments and temporaries, and the names in it.
@@ -28,8 +34,17 @@ def returned(t: Translator, value: Value) -> tuple[str, set[str]]:
     Raises:
         LoweringError: for what cannot be returned.
     """
+    if _parts(value) > MOST_PARTS:
+        raise t.code.fail("returning many numbers or arrays, each by itself; return an array")
     text = _text(t, value)
     return ("" if text == "None" else text), set()
+
+
+def _parts(value: Value) -> int:
+    """How many numbers, with an array for `AS_MANY` of them."""
+    if isinstance(value, Tup):
+        return sum(map(_parts, value.items))
+    return AS_MANY if isinstance(value, Array) and value.rank else 1
 
 
 def _text(t: Translator, value: Value) -> str:

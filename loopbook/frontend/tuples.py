@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from loopbook.frontend.translate import Translator
 
 
+MOST_NUMBERS = 32
+"""A list's tuples have at most so many numbers, each of which is stored by itself."""
+
+
 def numbers_of(t: Translator, item: Value) -> tuple[Scalar, ...] | None:
     """The numbers of a tuple that consists of real ones; None for all else."""
     if type(item) is not Tup or not item.items:
@@ -56,7 +60,13 @@ def numbers_of(t: Translator, item: Value) -> tuple[Scalar, ...] | None:
 
 
 def start(t: Translator, owner: Listing, item: Tup, numbers: Sequence[Scalar]) -> None:
-    """Give a list memory for tuples like its first one."""
+    """Give a list memory for tuples like its first one.
+
+    Raises:
+        LoweringError: they have more than `MOST_NUMBERS`.
+    """
+    if len(numbers) > MOST_NUMBERS:
+        raise t.code.fail("appending a tuple or list of many numbers; append an array")
     kinds = tuple(number.kind for number in numbers)
     owner.sites, owner.rooms, owner.kind = {}, {}, kinds[0]
     owner.columns, owner.listed = kinds, item.listed

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import loopbook
+from loopbook.client.variants import dispatch
+from loopbook.client.variants.unpacked import unpacked
 from loopbook.errors import InterpretedWarning
 
 
@@ -60,3 +62,24 @@ def test_a_lambda_and_what_has_been_renamed_are_given_tuples():
         for by in ((2.0, 1.0), [2.0, 1.0]):
             program = loopbook.native(func, strict=True)
             np.testing.assert_array_equal(program(np.arange(6.0), by), np.arange(6.0) * 2)
+
+
+def test_what_is_refused_for_a_list_is_not_examined_again(monkeypatch):
+    def exchanged(pair):
+        pair[0], pair[1] = pair[1], pair[0]
+
+    examined = []
+
+    def counted(func, layouts):
+        examined.append(layouts)
+        return unpacked(func, layouts)
+
+    monkeypatch.setattr(dispatch, "unpacked", counted)
+    program = loopbook.native(exchanged)
+    for _ in range(3):
+        pair = [1.0, 2.0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InterpretedWarning)
+            program(pair)
+        assert pair == [2.0, 1.0]
+    assert len(examined) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 
 from .kit import check, copied, data, function
@@ -69,3 +70,16 @@ def _types(value):
     if isinstance(value, tuple | list):
         return type(value), [_types(item) for item in value]
     return type(value)
+
+
+@pytest.mark.parametrize(
+    "result",
+    ["o", "[x + 0.5 * i for i in range(60)]"],
+    ids=["rows of a list", "arrays"],
+)
+def test_what_would_be_stored_one_by_one_has_an_end(result):
+    row = ", ".join(f"i + {k}" for k in range(40))
+    filled = f"o = []\nfor i in range(3):\n    o.append([{row}])\n" if result == "o" else ""
+    body = f"{filled}return {result}"
+    with pytest.raises(LoweringError, match="many numbers"):
+        lower(function(body, "x"), [data(200)])

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -239,7 +239,10 @@ def in_words(args: Sequence[Any]) -> list[Any]:
     ]
 
 
-def bare(error: Exception) -> Exception:
+_Error = TypeVar("_Error", bound=Exception)
+
+
+def bare(error: _Error) -> _Error:
     """An error without what it was raised through, which would keep all arguments of that call."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)

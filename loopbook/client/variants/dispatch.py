@@ -43,7 +43,7 @@ from loopbook.client.variants.rival import Rival
 from loopbook.client.variants.stored import put_back
 from loopbook.client.variants.translations import Translations
 from loopbook.client.variants.unpacked import unpacked
-from loopbook.errors import InterpretedWarning, SdfgError, WrongResultError
+from loopbook.errors import InterpretedWarning, LoopbookError, SdfgError, WrongResultError
 from loopbook.sdfg.build import build_baseline
 from loopbook.sdfg.traced import Traced
 from loopbook.toolchain.circles import seldom_searched
@@ -93,7 +93,7 @@ class Dispatcher:
         self._cases = Cases(self._by_place, build)
         self._translations = Translations(self._by_place, build_loops or build)
         self._builds = build, build_loops
-        self._unpacked: dict[tuple[Layout, ...], Dispatcher] = {}
+        self._unpacked: dict[tuple[Layout, ...], Dispatcher | LoopbookError] = {}
         self._last: Dispatcher | None = None
         self._entries = Entries()
         self._failed: dict[Hashable, Exception] = {}
@@ -248,10 +248,16 @@ class Dispatcher:
     def _taking_items(self, layouts: tuple[Layout, ...]) -> Dispatcher:
         """The same for calls with tuples, given their items."""
         found = self._unpacked.get(layouts)
+        if isinstance(found, LoopbookError):
+            raise found
         if found is None:
             if len(self._unpacked) >= MAX_VARIANTS:
                 raise too_many()
-            func = unpacked(self.func, layouts)
+            try:
+                func = unpacked(self.func, layouts)
+            except LoopbookError as error:
+                self._unpacked[layouts] = bare(error)
+                raise
             found = Dispatcher(func, *self._builds, strict=self._strict, check=self._check)
             found._inner = True
             self._unpacked[layouts] = found
