@@ -39,14 +39,18 @@ LEAST = 1e-3
 well."""
 
 MORE = 12
-"""Short calls are timed so many times more, on copies: of calls of microseconds, the first ones say
-what a cold cache costs."""
+"""Calls are timed so many times more, on copies: the first ones of microseconds say what a cold
+cache costs, and those of milliseconds what it costs to get memory for a result, seven times as much
+as all the rest where that is 4 MB (2026-11-27)."""
+
+EXTRA = 0.02
+"""Seconds that these and their copies may take for one call."""
 
 SHORT = 1e-3
-"""Seconds that these may take for one call; none are made of one that takes longer itself. Where
-one is as short, Python is never stopped for good: something else may have run."""
+"""Where a call takes fewer seconds, Python is never stopped for good: something else may have run.
+"""
 
-MOST_SPARE = 1 << 20
+MOST_SPARE = 1 << 23
 """Bytes of arguments that are copied for that."""
 
 LONGER = 4.0
@@ -127,23 +131,25 @@ class Rival:
     def _again(
         self, compiled: Callable[..., Any], args: Sequence[Any], ours: float, theirs: float
     ) -> tuple[float, float]:
-        """The least that a short call takes either, after a few more of them.
+        """The least that a call takes either, after a few more of them, if these are not too long.
 
         Args:
             ours, theirs: what the first call took.
         """
-        spent = ours + theirs
+        spent = 0.0
         for _ in range(MORE):
-            if spent > SHORT:
+            if spent + ours + theirs > EXTRA:
                 break
+            copying = time.perf_counter()
             own, others = self._copies(args), self._copies(args)
             begun = time.perf_counter()
             compiled(*own)
             one = time.perf_counter() - begun
-            other = self._python(others, SHORT)
+            patience = max(PATIENCE * one, SHORT)
+            other = self._python(others, patience)
             if other is None:
                 break
-            spent += one + min(other, SHORT)
+            spent += begun - copying + one + min(other, patience)
             ours, theirs = min(ours, one), min(theirs, other)
         return ours, theirs
 
