@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any, TypeAlias
@@ -82,14 +82,15 @@ def _factors(
     return factors, rest
 
 
-def _named(stride: Polynomial, known: Collection[Monomial]) -> Monomial:
-    """A sum as a stride: a multiple of a known one that is a sum, too, or one symbol."""
-    for other in sorted(known, key=lambda one: (-len(one), one)):
-        if any(map(_is_sum, other)):
-            with contextlib.suppress(SdfgError):
-                quotient, rest = expr.divided(stride, _polynomial(other))
-                if not rest:
-                    return tuple(sorted((*other, *_symbols(quotient))))
+def _named(stride: Polynomial, known: Set[Monomial]) -> Monomial:
+    """A sum as a stride: a multiple of a known one, rather of one that is a sum, too, or one
+    symbol."""
+    largest = sorted(known - {()}, key=lambda one: (not any(map(_is_sum, one)), -len(one), one))
+    for other in largest:
+        with contextlib.suppress(SdfgError):
+            quotient, rest = expr.divided(stride, _polynomial(other))
+            if not rest:
+                return tuple(sorted((*other, *_symbols(quotient))))
     return _symbols(stride)
 
 

@@ -124,8 +124,13 @@ def logical(t: Translator, node: ast.BoolOp) -> Value:
         return _truth(t, node)
     first, *others = node.values
     rest = others[0] if len(others) == 1 else ast.BoolOp(node.op, others)
+    number = t.number(t.expr(first))
+    if (
+        _thing(t, rest) is not None
+    ):  # None, say, as the end of a slice: which one it is must be known
+        return t.expr(rest) if bool(t.python(number)) == isinstance(node.op, ast.And) else number
     name = t.code.fresh("side_")
-    t.frame.env[name] = t.code.let(t.number(t.expr(first)))
+    t.frame.env[name] = t.code.let(number)
     side = ast.Name(name, ast.Load())
     sides = (rest, side) if isinstance(node.op, ast.And) else (side, rest)
     try:

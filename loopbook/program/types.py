@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from loopbook.errors import SdfgError
@@ -153,6 +153,20 @@ def type_of(name: str, declared: Mapping[str, Type]) -> Type:
     if name.startswith(_NULLS):
         return Pointer()
     raise SdfgError(f"the SDFG uses {name!r} but does not declare it")
+
+
+def sizes(kind: Type) -> Iterator[Expr]:
+    """What a type says in terms of the program's sizes."""
+    if kind.storage.size is not None:
+        yield kind.storage.size
+    match kind:
+        case Pointer(to=Type() as to):
+            yield from sizes(to)
+        case Array():
+            yield kind.count
+            yield from sizes(kind.of)
+        case Tensor():
+            yield from (*kind.shape, *kind.strides, kind.offset)
 
 
 BYTES = {

@@ -21,6 +21,8 @@ from loopbook.dependence.missed import confirmed, missed, serialised
 from loopbook.errors import RunError, SdfgError
 from loopbook.normal_form import normal_form
 from loopbook.normal_form.local import with_known_sizes
+from loopbook.normal_form.neighbours import with_fused_neighbours
+from loopbook.normal_form.unread import without_unread_integers
 from loopbook.program.closed import closed
 from loopbook.program.copies import without_idle_copies
 from loopbook.program.json_text import dumped, loaded
@@ -218,7 +220,8 @@ def _in_pieces(text: str) -> tuple[Json, Program | None, frozenset[int]]:
         undone.update(result.undone)
         return result.program
 
-    cut = Cut(normal_form(_promoted(text, targets.DEFAULT)), work)
+    promoted = with_known_sizes(without_unread_integers(_promoted(text, targets.DEFAULT)))
+    cut = Cut(normal_form(with_fused_neighbours(promoted)), work)
     document = _read_again(write(cut.program))
     marks.note(document, marks.FRAMES, cut.frames)
     return document, None, frozenset(undone)

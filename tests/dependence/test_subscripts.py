@@ -93,3 +93,18 @@ def test_columns_that_may_leave_their_row_are_not_taken_apart():
     index = flat("N - 2", "i", "j")
     along = strides_with_sums([index], VARIABLES)
     assert apart(index, along, VARIABLES, [{"j": 1}, {"N": 1, "j": -1, "": -2}], {}) is None
+
+
+def test_planes_of_whole_rows_without_those_at_the_ends():
+    """``A[k, i, j]`` of ``N - 4`` rows in each plane, which have ``M`` columns."""
+    whole = product(polynomial("N - 4"), polynomial("M"))
+    index = plus(product(whole, polynomial("k")), flat("M", "i", "j + 1"))
+    along = strides_with_sums([index], VARIABLES)
+    rows = [*within("M", 0, 1), {"i": 1}, {"N": 1, "i": -1, "": -5}]
+    parts = apart(index, along, VARIABLES, rows, {})
+    assert parts is not None
+    assert sorted(map(sorted, (form.items() for form in parts.values()))) == [
+        [("", 1), ("j", 1)],
+        [("i", 1)],
+        [("k", 1)],
+    ]

@@ -41,3 +41,15 @@ def test_a_call_that_returns_none_is_left_to_python():
     called = []
     lowered.wrap(lowered.plain_kernel, lambda *args: called.append(args))(np.arange(5.0), 9.0)
     assert len(called) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for k in range(2):\n    y[: k - 1 or None] += x[1 - k :]\nreturn y",
+        "for k in range(3):\n    y[k : k - 3 or None] = x[k : -3 + k or None] * k\nreturn y",
+        "t = 0.0\nfor k in range(2):\n    e = k and None\n    t += x[:e].sum()\nreturn t",
+    ],
+)
+def test_a_number_or_none_is_what_the_loop_says(body):
+    check(function(body, "x, y"), data(6), data(6, seed=1))
