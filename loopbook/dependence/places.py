@@ -94,13 +94,15 @@ def read_before_written(
     instances = Instances([loop], around)
     keys: dict[tuple[Piece, Piece, Key], list[Way]] = {}
     for writer, reader in pairs(instances):
+        written = [use for use in writer.uses.get(container, ()) if use.access.write]
+        read = [use for use in _uses(reader, container, place) if not use.access.write]
+        if not written or not read:
+            continue
         ways = earlier(writer.at(FIRST), reader.at(SECOND))
         if writer is reader:  # in the same instance
             ways.append(
                 ([minus({f"{n}{SECOND}": 1}, {f"{n}{FIRST}": 1}) for n in writer.counted], [])
             )
-        written = [use for use in writer.uses.get(container, ()) if use.access.write]
-        read = [use for use in _uses(reader, container, place) if not use.access.write]
         for x, y in product(written, read):
             if ways and (key := instances.meeting(x, y)) is not None:
                 keys[writer, reader, key] = ways
