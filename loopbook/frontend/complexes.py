@@ -16,6 +16,9 @@ vectors.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 
 from loopbook.frontend import types
@@ -93,8 +96,8 @@ def part(code: Code, value: Scalar, number: int) -> Scalar:
 
 
 def function(code: Code, name: str, value: Pair) -> Scalar:
-    """Functions of complex numbers: exp, sqrt, log, sin, cos."""
-    form = {"exp": _exp, "sqrt": _sqrt, "log": _log, "sin": _sin, "cos": _cos}.get(name)
+    """Functions of complex numbers: roots, powers of e, logarithms, sines and their like."""
+    form = _FORMS.get(name)
     if form is None:
         raise code.fail(f"{name} of complex numbers")
     held = code.let(value)
@@ -120,6 +123,35 @@ def _cos(code: Code, a: str, b: str, _: str) -> tuple[str, str]:
     return f"(math.cos({a}) * math.cosh({b}))", f"(-math.sin({a}) * math.sinh({b}))"
 
 
+def _sinh(code: Code, a: str, b: str, _: str) -> tuple[str, str]:
+    return f"(math.sinh({a}) * math.cos({b}))", f"(math.cosh({a}) * math.sin({b}))"
+
+
+def _cosh(code: Code, a: str, b: str, _: str) -> tuple[str, str]:
+    return f"(math.cosh({a}) * math.cos({b}))", f"(math.sinh({a}) * math.sin({b}))"
+
+
+def _tanh(code: Code, a: str, b: str, _: str) -> tuple[str, str]:
+    # Of the parts' own tangents, none of which overflows; 1 - tanh(a)^2 would cancel.
+    u, v = _kept(code, f"math.tanh({a})"), _kept(code, f"math.tan({b})")
+    rest = _kept(code, f"1.0 / math.cosh({a})")
+    below = _kept(code, f"1.0 + {u} * {v} * ({u} * {v})")
+    return f"({u} * (1.0 + {v} * {v}) / {below})", f"({v} * {rest} * {rest} / {below})"
+
+
+def _tan(code: Code, a: str, b: str, imag: str) -> tuple[str, str]:
+    real, turned = _tanh(code, f"-({b})", a, imag)
+    return turned, f"(-{real})"
+
+
+def _log_to(base: float) -> Callable[[Code, str, str, str], tuple[str, str]]:
+    def form(code: Code, a: str, b: str, imag: str) -> tuple[str, str]:
+        real, angle = _log(code, a, b, imag)
+        return f"({real} / {math.log(base)!r})", f"({angle} / {math.log(base)!r})"
+
+    return form
+
+
 def _sqrt(code: Code, a: str, b: str, imag: str) -> tuple[str, str]:
     # From the part that does not cancel, the other by division.
     size = _kept(code, f"math.hypot({a}, {b})")
@@ -128,6 +160,12 @@ def _sqrt(code: Code, a: str, b: str, imag: str) -> tuple[str, str]:
     real = _chosen(code, f"{a} >= 0.0", root, other)
     sized = _chosen(code, f"{a} >= 0.0", other, root)
     return real, f"math.copysign({sized}, {b})"
+
+
+_FORMS = {
+    "exp": _exp, "sqrt": _sqrt, "log": _log, "log10": _log_to(10.0), "log2": _log_to(2.0),
+    "sin": _sin, "cos": _cos, "tan": _tan, "sinh": _sinh, "cosh": _cosh, "tanh": _tanh,
+}  # fmt: skip
 
 
 def _kept(code: Code, text: str) -> str:

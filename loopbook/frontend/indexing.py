@@ -48,8 +48,8 @@ def items_of(t: Translator, node: ast.expr) -> list[Value]:
         item = t.expr(part)
         if isinstance(item, Thing) and isinstance(item.value, Range):
             item = item.value.array()
-        if isinstance(item, Tup) and not isinstance(part, ast.List | ast.Tuple):
-            items += item.items
+        if isinstance(item, Tup) and part is node and not item.listed:
+            items += item.items  # one that is a part of an index, as a list, says places
         else:
             items.append(item)
     return items

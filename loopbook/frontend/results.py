@@ -56,6 +56,10 @@ def _text(t: Translator, value: Value) -> str:
     if isinstance(value, Thing):
         if value.value is None:
             return "None"
+        if isinstance(value.value, str):
+            return repr(value.value)
+        if isinstance(value.value, bool | int | float | np.number):
+            return _number(t, t.number(value))
         raise t.code.fail(f"returning {value.value!r}")
     if isinstance(value, Listing):
         if value.columns:

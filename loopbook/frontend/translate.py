@@ -181,6 +181,13 @@ class Translator(Definite):
                     put(self, owner, items_of(self, target.slice), value)
                     return
                 store_at(self, self.target_array(target.value), items_of(self, target.slice), value)
+            case ast.Attribute(attr="real" | "imag"):
+                from loopbook.frontend.indexing import store_at
+
+                part = self.expr(target)
+                if not isinstance(part, Array) or part.view is None or not part.rank:
+                    raise self.code.fail(f"assigning to {ast.unparse(target)}")
+                store_at(self, part, [Thing(Ellipsis)], value)
             case _:
                 raise self.code.fail(f"assigning to {ast.unparse(target)}")
 
@@ -376,7 +383,9 @@ class Translator(Definite):
 
             value = from_outside(self, value.value)
         if isinstance(value, Thing):
-            value = self.number(value)
+            from loopbook.frontend.constructs.evenly import numbers_in
+
+            value = numbers_in(self, value) or self.number(value)
         if isinstance(value, Scalar):
             scalar = value
             return Array((), value.dtype, lambda own: scalar, weak=value.weak)

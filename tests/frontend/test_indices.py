@@ -44,7 +44,7 @@ return *a, np.insert(x, 0, 0.0), np.insert(x, 2, y), np.insert(x, -1, 7), np.ins
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("return np.insert(A, 0, 1.0)", "np.concatenate"),
+        ("return np.insert(A, 0, 1.0, axis=1)", "np.concatenate"),
         ("return np.insert(x, 9, 1.0)", "behind the end"),
         ("return A[np.ix_(x > 0, x > 0)]", "np.where"),
     ],

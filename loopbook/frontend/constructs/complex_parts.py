@@ -41,12 +41,34 @@ for _name, _function, _number in (("real", np.real, 0), ("imag", np.imag, 1)):
     ELEMENTWISE.add(_function)
 
 
-@ufunc(np.angle, cost=8)
-def angle(code, z: Scalar) -> Scalar:
+@lowers(np.angle)
+def angle(t: Translator, z: Value, deg: Value | None = None) -> Value:
     """The angle to the positive real axis."""
+
+    def form(z: Scalar) -> Scalar:
+        if not isinstance(z, Pair):
+            return arith.function2(t.code, "atan2", arith.constant(0.0), z)
+        return Scalar(f"math.atan2({z.imag}, {z.real})", types.part(z.dtype))
+
+    found = lift(t, form, z, cost=8)
+    return FUNCTIONS[np.degrees](t, found) if deg is not None and t.python(deg) else found
+
+
+ELEMENTWISE.add(np.angle)
+
+
+@ufunc(np.iscomplex)
+def iscomplex(code, z: Scalar) -> Scalar:
+    """Whether a number has an imaginary part."""
     if not isinstance(z, Pair):
-        raise code.fail("the angle of a real number")
-    return Scalar(f"math.atan2({z.imag}, {z.real})", types.part(z.dtype), z.weak)
+        return arith.constant(np.bool_(False))
+    return Scalar(f"({z.imag} != 0.0)", types.BOOL)
+
+
+@ufunc(np.isreal)
+def isreal(code, z: Scalar) -> Scalar:
+    """Whether a number has none."""
+    return arith.unary(code, "not", iscomplex(code, z))
 
 
 @lowers(complex)

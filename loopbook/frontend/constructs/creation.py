@@ -1,25 +1,26 @@
-"""New arrays: zeros, ones, empty, full, eye, arange, linspace, copies.
+"""New arrays: zeros, ones, empty, full, eye, grids, copies.
 
 Before::
 
-    x = np.linspace(0.0, 1.0, n)
+    x = np.eye(n)
 
 After::
 
     for i0 in range(n):
-        x[i0] = i0 * (1.0 / (n - 1)) + 0.0
+        for i1 in range(n):
+            x[i0, i1] = 1.0 if i0 == i1 else 0.0
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from loopbook.frontend import arith, choices, lists, nests, types
 from loopbook.frontend.constructs.elementwise import cast
+from loopbook.frontend.constructs.evenly import arange, dtype_of, filled, linspace, stepped
 from loopbook.frontend.expressions import GRIDS, Grid
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
@@ -45,23 +46,6 @@ def shape_of(t: Translator, shape: Value) -> Index:
     unknown = sum(t.code.facts.known(size) is None for size in sizes)
     sizes = tuple(t.code.bounded(size, unknown) for size in sizes)
     return tuple(Int.of(1) if t.code.is_one(s) else s for s in sizes)
-
-
-def dtype_of(t: Translator, dtype: Value | None, default: np.dtype) -> np.dtype:
-    """The type that a ``dtype`` argument names."""
-    if dtype is None or (isinstance(dtype, Thing) and dtype.value is None):
-        return default
-    found = np.dtype(t.python(dtype))
-    if found not in types.SUPPORTED:
-        raise t.code.fail(f"the type {found}")
-    t.code.wide = t.code.wide or found == types.WIDE
-    return found
-
-
-def filled(shape: Index, dtype: np.dtype, value: Scalar) -> Array:
-    """The same number everywhere."""
-    held = value if shape else replace(value, weak=False, boxed=True)
-    return Array(shape, dtype, lambda own: held)
 
 
 def _constant(number: int | None) -> tuple[Callable[..., Value], Callable[..., Value]]:
@@ -134,7 +118,8 @@ def eye(
 @lowers(np.copy, method="copy")
 def copy(t: Translator, a: Value, order: Value | None = None) -> Value:
     array = t.array(a)
-    return nests.materialise(t.code, array) if array.view is not None else array
+    made = nests.materialise(t.code, array) if array.view is not None else array
+    return _boxed(t, made)
 
 
 @lowers(np.asarray, np.ascontiguousarray, np.asanyarray)
@@ -169,108 +154,6 @@ def array_(
     for _ in range(0 if ndmin is None else t.python(ndmin) - made.rank):
         result = t.array(FUNCTIONS[np.expand_dims](t, result, arith.constant(0)))
     return _boxed(t, result)
-
-
-def stepped(t: Translator, start: Scalar, step: Scalar, count: Int, kind: np.dtype) -> Array:
-    """``start + i * step`` for whole numbers i."""
-    code = t.code
-    start, step = code.let(start), code.let(step)
-
-    def at(own: Index) -> Scalar:
-        scaled = arith.binary(code, "*", arith.whole(own[0]), step)
-        return arith.convert(code, arith.binary(code, "+", start, scaled), kind)
-
-    return Array((count,), kind, at, cost=1)
-
-
-@lowers(np.arange)
-def arange(t: Translator, *ends: Value, dtype: Value | None = None) -> Value:
-    numbers = [t.number(end) for end in ends]
-    start = numbers[0] if len(numbers) > 1 else arith.constant(0)
-    stop = numbers[1] if len(numbers) > 1 else numbers[0]
-    step = numbers[2] if len(numbers) > 2 else arith.constant(1)
-    kind = types.promote(start.kind, stop.kind, step.kind)[0]
-    kind = FLOAT if kind.kind == "f" else INT
-    if kind == FLOAT and all(n.value is not None for n in (start, stop, step)):
-        count = Int.of(len(np.arange(start.value, stop.value, step.value)))
-    else:
-        if kind == FLOAT:
-            start, stop, step = (_whole(t, number) for number in (start, stop, step))
-        one = t.python(step)
-        span = t.integer(stop) - t.integer(start)
-        span = span if one > 0 else -span
-        count = span
-        if t.code.facts.nonnegative(span) is False:
-            count = ZERO
-        elif abs(one) != 1:
-            rounded = arith.whole(span + (abs(one) - 1))
-            count = t.integer(arith.binary(t.code, "//", rounded, arith.constant(abs(one))))
-    count = t.code.bounded(count)
-    return stepped(t, start, step, count, dtype_of(t, dtype, kind))
-
-
-def _whole(t: Translator, number: Scalar) -> Scalar:
-    """A number that is a whole one as such: ``1.0``, and what sizes give."""
-    if isinstance(number.value, float) and number.value.is_integer():
-        return arith.constant(int(number.value))
-    if number.whole is None:
-        raise t.code.fail("arange of floats that are not known; use linspace")
-    return number
-
-
-@lowers(np.linspace)
-def linspace(
-    t: Translator,
-    start: Value,
-    stop: Value,
-    num: Value | None = None,
-    endpoint: Value | None = None,
-    retstep: Value | None = None,
-    dtype: Value | None = None,
-) -> Value:
-    code = t.code
-    if retstep is not None and t.python(retstep):
-        return _with_step(t, start, stop, num, endpoint, dtype)
-    count = Int.of(50) if num is None else code.bounded(t.integer(num))
-    closed = endpoint is None or bool(t.python(endpoint))
-    ends = [t.number(v) for v in (start, stop)]
-    first, last = (code.let(t.number(cast(t, v, FLOAT))) for v in ends)
-    parts = count - 1 if closed else count
-    kind = dtype_of(t, dtype, types.promote(*(end.kind for end in ends), (FLOAT, True))[0])
-    if code.is_empty(parts):
-        return filled((count,), kind, t.number(cast(t, first, kind)))
-    gap = arith.binary(code, "-", last, first)
-    step = code.let(arith.binary(code, "/", gap, arith.whole(parts)))
-    inner = stepped(t, first, step, count, FLOAT)
-
-    def at(own: Index) -> Scalar:
-        value = inner.element(own)
-        if closed:
-            end = Scalar(f"({own[0].text} == {parts.text})", types.BOOL)
-            value = choices.select(code, end, last, value)
-        return arith.convert(code, value, kind)
-
-    return Array((count,), kind, at, cost=2)
-
-
-def _with_step(
-    t: Translator,
-    start: Value,
-    stop: Value,
-    num: Value | None,
-    endpoint: Value | None,
-    dtype: Value | None,
-) -> Tup:
-    closed = endpoint is None or bool(t.python(endpoint))
-    count = arith.constant(50) if num is None else t.number(num)
-    parts = arith.binary(t.code, "-", count, arith.constant(1)) if closed else count
-    if t.code.facts.nonnegative(t.integer(parts) - 1) is not True:
-        raise t.code.fail("the step of a linspace of one number, or of nobody knows how many")
-    first, last = (t.number(cast(t, value, FLOAT)) for value in (start, stop))
-    step = arith.binary(t.code, "/", arith.binary(t.code, "-", last, first), parts)
-    gap = t.code.let(t.number(cast(t, step, FLOAT)))
-    made = linspace(t, start, stop, num, endpoint, None, dtype)
-    return Tup((made, Scalar(gap.text, FLOAT)))
 
 
 class _Places(Grid):
@@ -332,7 +215,18 @@ def meshgrid(
 @lowers(np.indices)
 def indices(t: Translator, shape: Value) -> Value:
     lines = [stepped(t, arith.constant(0), arith.constant(1), s, INT) for s in shape_of(t, shape)]
-    return grids(t, lines, False)
+    grid = [t.array(line) for line in grids(t, lines, False).items]
+
+    def at(own: Index) -> Scalar:
+        if (axis := own[0].constant) is not None:
+            return grid[axis].element(own[1:])
+        value = grid[0].element(own[1:])
+        for axis in range(1, len(grid)):
+            here = Scalar(f"({own[0].text} == {axis})", types.BOOL)
+            value = choices.select(t.code, here, grid[axis].element(own[1:]), value)
+        return value
+
+    return Array((Int.of(len(grid)), *grid[0].shape), INT, at, cost=1)
 
 
 @lowers(np.fromfunction)

@@ -57,7 +57,8 @@ def ufunc(*functions: Any, cost: int = 1) -> Callable[[Form], Form]:
             return cast(t, result, result.dtype) if _weak(result) else result
 
         for function in functions:
-            FUNCTIONS[function] = strong if isinstance(function, np.ufunc) else lowering
+            of_numpy = isinstance(function, np.ufunc) or function is np.fix
+            FUNCTIONS[function] = strong if of_numpy else lowering
             ELEMENTWISE.add(function)
         return form
 
@@ -166,9 +167,10 @@ def round_(t: Translator, a: Value, decimals: Value | None = None) -> Value:
 
     def form(x: Scalar) -> Scalar:
         if not places or x.dtype.kind in "biu":
-            if places < 0:
-                raise t.code.fail("rounding whole numbers to tens; use // and *")
-            return rint(t.code, x)
+            if places >= 0 or x.dtype.kind == "b":
+                return rint(t.code, x)
+            tens = rint(t.code, t.code.let(arith.binary(t.code, "/", x, factor)))
+            return arith.convert(t.code, arith.binary(t.code, "*", tens, factor), x.dtype)
         scaled = rint(t.code, arith.binary(t.code, first, x, factor))
         return arith.binary(t.code, second, scaled, factor)
 
@@ -244,63 +246,6 @@ def heaviside(code, x: Scalar, y: Scalar) -> Scalar:
     inner = choices.select(code, Scalar(f"({x.text} > 0)", BOOL), arith.constant(1.0), x)
     outer = choices.select(code, Scalar(f"({x.text} < 0)", BOOL), arith.constant(0.0), inner)
     return choices.select(code, Scalar(f"({x.text} == 0)", BOOL), y, outer)
-
-
-@ufunc(np.isnan, math.isnan)
-def isnan(code, x: Scalar) -> Scalar:
-    """Whether it is not a number: neither more nor less than nought, nor nought."""
-    if x.dtype.kind in "biu":
-        return arith.constant(False)
-    return Scalar(f"(not {_size(code, x)} >= 0.0)", BOOL)
-
-
-@ufunc(np.isfinite, math.isfinite)
-def isfinite(code, x: Scalar) -> Scalar:
-    """Whether it is neither infinite nor not a number."""
-    if x.dtype.kind in "biu":
-        return arith.constant(True)
-    return Scalar(f"({_size(code, x)} <= {_greatest(code, x)})", BOOL)
-
-
-@ufunc(np.isinf, math.isinf)
-def isinf(code, x: Scalar) -> Scalar:
-    """Whether it is infinite."""
-    if x.dtype.kind in "biu":
-        return arith.constant(False)
-    return Scalar(f"({_size(code, x)} > {_greatest(code, x)})", BOOL)
-
-
-def _size(code, x: Scalar) -> str:
-    """Text of the absolute value, of which nobody knows that it cannot be less than nought."""
-    if isinstance(x, Pair):
-        raise code.fail("this of complex numbers; ask for real and imaginary parts")
-    return code.let(arith.absolute(code, x)).text
-
-
-def _greatest(code, x: Scalar) -> str:
-    """Text of the greatest number of a type."""
-    name = code.fresh("c_")
-    code.emit(f"{name} = {float(np.finfo(x.dtype).max)!r}")
-    return name
-
-
-def _known(symbol: str) -> Form:
-    """The greater or lesser of two numbers, or the one that is a number."""
-
-    def form(code, x: Scalar, y: Scalar) -> Scalar:
-        dtype, weak = types.promote(x.kind, y.kind)
-        if dtype.kind != "f":
-            return choices.extreme(code, symbol, x, y)
-        x, y = (code.let(arith.convert(code, side, dtype)) for side in (x, y))
-        either = arith.chosen(code, f"{x.text} {symbol}= {y.text}", x.text, y.text, dtype, weak)
-        missing = isnan(code, y)
-        return arith.chosen(code, missing.text, x.text, either.text, dtype, weak)
-
-    return form
-
-
-ufunc(np.fmax, cost=3)(lambda code, x, y: _known(">")(code, x, y))
-ufunc(np.fmin, cost=3)(lambda code, x, y: _known("<")(code, x, y))
 
 
 def where(t: Translator, condition: Value, x: Value | None, y: Value | None) -> Value:

@@ -17,6 +17,7 @@ After::
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,7 +28,16 @@ from loopbook.frontend.registry import lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import INT
-from loopbook.frontend.values import Array, Thing, Tup, Value, looked_at, subscript, whole
+from loopbook.frontend.values import (
+    Array,
+    Scalar,
+    Thing,
+    Tup,
+    Value,
+    looked_at,
+    subscript,
+    whole,
+)
 
 
 def _in_triangle(rows: int, columns: int, shift: int, lower: bool) -> int:
@@ -100,10 +110,17 @@ for _lower, _names in (
 
 
 @lowers(np.unravel_index)
-def unravel_index(t: Translator, indices: Value, shape: Value) -> Value:
+def unravel_index(t: Translator, indices: Value, shape: Value, order: Value | None = None) -> Value:
     """A place in each dimension for places in an array as one line."""
     sizes = shape_of(t, shape)
+    if order is not None and t.python(order) == "F":
+        turned = Tup(tuple(arith.whole(size) for size in reversed(sizes)))
+        found = unravel_index(t, indices, turned)
+        assert isinstance(found, Tup)
+        return Tup(found.items[::-1])
     rest = indices if not isinstance(indices, Tup) else t.array(indices)
+    if isinstance(rest, Scalar):  # what NumPy gives are its own numbers
+        rest = replace(rest, weak=False)
     found: list[Value] = []
     for size in reversed(sizes[1:]):
         divisor = arith.whole(size)

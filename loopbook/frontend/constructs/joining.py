@@ -18,8 +18,8 @@ import numpy as np
 
 from loopbook.frontend import arith, nests, types
 from loopbook.frontend.code import bare
-from loopbook.frontend.constructs.creation import filled
 from loopbook.frontend.constructs.elementwise import cast
+from loopbook.frontend.constructs.evenly import filled
 from loopbook.frontend.indexing import FULL, load_at
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
@@ -159,6 +159,8 @@ def insert(
 ) -> Value:
     """A line with further numbers in front of one of its places."""
     code, line = t.code, t.array(arr)
+    if axis is None and line.rank > 1:
+        line = t.array(FUNCTIONS[np.ravel](t, line))
     place = t.python(obj) if isinstance(obj, Scalar) else None
     if line.rank != 1 or not isinstance(place, int):
         raise code.fail("insert at several places or into what is no line; use np.concatenate")

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from loopbook.frontend import arith, choices
-from loopbook.frontend.constructs.elementwise import isnan
+from loopbook.frontend.constructs.finite import isnan
 from loopbook.frontend.constructs.reductions import extreme_of, sum_
 from loopbook.frontend.constructs.written import written
 from loopbook.frontend.operators import lift

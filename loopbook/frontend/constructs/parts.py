@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from loopbook.frontend import arith
-from loopbook.frontend.constructs.creation import arange, linspace
+from loopbook.frontend.constructs.evenly import arange, linspace
 from loopbook.frontend.constructs.joining import (
     column_stack,
     concatenate,
@@ -26,10 +26,11 @@ from loopbook.frontend.constructs.joining import (
 )
 from loopbook.frontend.expressions import GRIDS, Grid
 from loopbook.frontend.indexing import FULL, load_at
-from loopbook.frontend.registry import lowers
+from loopbook.frontend.inline import inline
+from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Dim, Scalar, Slice, Thing, Tup, Value, looked_at
+from loopbook.frontend.values import Array, Dim, Slice, Thing, Tup, Value, looked_at
 
 
 def _split(t: Translator, ary: Value, places: Value, along: Value | None, even: bool) -> Tup:
@@ -85,11 +86,11 @@ def hsplit(t: Translator, ary: Value, indices_or_sections: Value) -> Value:
 def delete(t: Translator, arr: Value, obj: Value, axis: Value | None = None) -> Value:
     """A copy without one of the places along an axis."""
     code, array = t.code, t.array(arr)
-    if axis is None and array.rank != 1:
-        raise code.fail("delete from an array laid out in a row; give the axis")
-    place = 0 if axis is None else t.python(axis) % array.rank
-    if not isinstance(obj, Scalar):
-        raise code.fail("delete at several places; use a mask")
+    if axis is None or isinstance(axis, Thing):
+        array = t.array(FUNCTIONS[np.ravel](t, array))
+    place = 0 if axis is None or isinstance(axis, Thing) else t.python(axis) % array.rank
+    if isinstance(obj, Array | Tup) and t.array(obj).rank:
+        return inline(t, _without, [array, t.array(obj), arith.constant(place)], {}, code.origin)
     size, at = array.shape[place], t.integer(obj)
     if code.facts.nonnegative(at) is False:
         at = size + at
@@ -98,6 +99,12 @@ def delete(t: Translator, arr: Value, obj: Value, axis: Value | None = None) -> 
         raise code.fail("delete at a place that is not known to be inside")
     pieces = part(array, place, ZERO, at), part(array, place, at + 1, size - 1 - at)
     return concatenate(t, Tup(pieces), arith.constant(place))
+
+
+def _without(arr, places, axis):
+    kept = np.ones(arr.shape[axis], dtype=bool)
+    kept[places] = False
+    return np.compress(kept, arr, axis=axis)
 
 
 @lowers(np.dstack)

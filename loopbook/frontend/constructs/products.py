@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from loopbook.frontend import arith, types
-from loopbook.frontend.operators import lift
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -90,7 +89,7 @@ def _matrices(t: Translator, a: Value, b: Value, scalars: bool) -> Value:
     if not left.rank or not right.rank:
         if not scalars:
             raise t.code.fail("@ of numbers")
-        return lift(t, lambda x, y: arith.binary(t.code, "*", x, y), a, b)
+        return _multiplied(t, a, b)
     if left.rank == 1 and right.rank == 1:
         return contract(t, [left, right], ["k", "k"], "")
     if right.rank == 1:
@@ -100,6 +99,11 @@ def _matrices(t: Translator, a: Value, b: Value, scalars: bool) -> Value:
         lead = LETTERS[: right.rank - 2]
         return contract(t, [left, right], ["y", lead + "yz"], lead + "z")
     return contract_stacks(t, left, right)
+
+
+def _multiplied(t: Translator, a: Value, b: Value) -> Value:
+    """A product with a number; NumPy's own, also of two of Python's."""
+    return FUNCTIONS[np.multiply](t, a, b)
 
 
 def contract_stacks(t: Translator, left: Array, right: Array) -> Value:
@@ -130,7 +134,7 @@ def dot(t: Translator, a: Value, b: Value, out: Value | None = None) -> Value:
         first = LETTERS[: left.rank - 1]
         result = contract(t, [left, right], [first + "y", "yz"], first + "z")
     else:
-        result = _matrices(t, left, right, scalars=True)
+        result = _matrices(t, a, b, scalars=True)
     return into(t, out, result) if out is not None else result
 
 
@@ -138,7 +142,7 @@ def dot(t: Translator, a: Value, b: Value, out: Value | None = None) -> Value:
 def vdot(t: Translator, a: Value, b: Value) -> Value:
     left, right = t.array(a), t.array(b)
     if left.rank != right.rank:
-        raise t.code.fail("vdot of arrays of different ranks; use ravel")
+        left, right = (FUNCTIONS[np.ravel](t, x) for x in (left, right))
     letters = LETTERS[: left.rank]
     left = t.array(FUNCTIONS[np.conjugate](t, left))
     return contract(t, [left, right], [letters, letters], "")
@@ -148,7 +152,7 @@ def vdot(t: Translator, a: Value, b: Value) -> Value:
 def inner(t: Translator, a: Value, b: Value) -> Value:
     left, right = t.array(a), t.array(b)
     if not left.rank or not right.rank:
-        return lift(t, lambda x, y: arith.binary(t.code, "*", x, y), a, b)
+        return _multiplied(t, a, b)
     first, second = LETTERS[: left.rank - 1], LETTERS[10 : 10 + right.rank - 1]
     return contract(t, [left, right], [first + "z", second + "z"], first + second)
 

@@ -24,12 +24,15 @@ import numpy as np
 
 from loopbook.frontend import arith, nests
 from loopbook.frontend.code import bare
-from loopbook.frontend.constructs.elementwise import cast, isnan
-from loopbook.frontend.registry import lowers
+from loopbook.frontend.constructs.elementwise import cast
+from loopbook.frontend.constructs.finite import isnan
+from loopbook.frontend.inline import inline
+from loopbook.frontend.operators import lift
+from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import FLOAT, INT
-from loopbook.frontend.values import Array, Scalar, Thing, Value, whole
+from loopbook.frontend.values import Array, Pair, Scalar, Thing, Value, whole
 
 
 @lowers(np.searchsorted, method="searchsorted")
@@ -149,8 +152,13 @@ def interp(
 ) -> Value:
     """Values on straight lines between points, whose places grow."""
     code = t.code
-    if not _is_none(period):
-        raise code.fail("interp with a period; take the places modulo the period, and add points")
+    if period is not None and not _is_none(period):
+        return inline(t, _interp_around, [x, xp, fp, period], {}, code.origin)
+    if t.array(fp).dtype.kind == "c":
+        if not (_is_none(left) and _is_none(right)):
+            raise code.fail("interp of complex numbers with other ends")
+        parts = (interp(t, x, xp, FUNCTIONS[part](t, fp)) for part in (np.real, np.imag))
+        return lift(t, lambda a, b: Pair((a.text, b.text), np.dtype(complex)), *parts)
     _demand_order(t, t.array(xp))
     wanted, places, values = (
         _in_memory(t, t.array(cast(t, t.array(v), FLOAT))) for v in (x, xp, fp)
@@ -175,6 +183,16 @@ def interp(
         for text in nests.stores(result, own, found):
             code.emit(text)
     return result
+
+
+def _interp_around(x, xp, fp, period):
+    """The points lie on a circle, so the last one is in front of the first one as well."""
+    places = xp % period
+    order = np.argsort(places)
+    places, values = places[order], fp[order]
+    places = np.concatenate((places[-1:] - period, places, places[:1] + period))
+    values = np.concatenate((values[-1:], values, values[:1]))
+    return np.interp(x % period, places, values)
 
 
 def _between(

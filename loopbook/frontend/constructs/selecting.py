@@ -21,6 +21,7 @@ import numpy as np
 from loopbook.frontend import arith, nests, types
 from loopbook.frontend.constructs.elementwise import cast, where
 from loopbook.frontend.indexing import FULL, load_at, store_at
+from loopbook.frontend.inline import inline
 from loopbook.frontend.masks import each
 from loopbook.frontend.operators import lift
 from loopbook.frontend.registry import FUNCTIONS, lowers
@@ -224,10 +225,40 @@ def choose(t: Translator, a: Value, choices: Value) -> Value:
 
 @lowers(np.place)
 def place(t: Translator, arr: Value, mask: Value, vals: Value) -> Value:
-    """``arr[mask] = vals``, for a number."""
-    if isinstance(vals, Tup) and len(vals.items) == 1:
-        vals = vals.items[0]
-    return putmask(t, arr, mask, t.number(vals))
+    """``arr[mask] = vals``, for a number, or numbers that are taken over and over again."""
+    numbers = t.array(vals)
+    if numbers.rank and not t.code.is_one(numbers.shape[0]):
+        return inline(t, _placed, [arr, mask, numbers], {}, t.code.origin)
+    return putmask(t, arr, mask, t.number(numbers))
+
+
+def _placed(arr, mask, vals):
+    numbers, k = vals.reshape(-1), 0
+    for place in np.ndindex(arr.shape):
+        if mask[place]:
+            arr[place] = numbers[k % len(numbers)]
+            k += 1
+
+
+def _put_where(a, mask, values):
+    numbers, k = values.reshape(-1), -1
+    for place in np.ndindex(a.shape):
+        k += 1
+        if mask[place]:
+            a[place] = numbers[k % len(numbers)]
+
+
+@lowers(np.put, method="put")
+def put(t: Translator, a: Value, ind: Value, v: Value) -> Value:
+    """Numbers into places of an array as one line, taken over and over again."""
+    return inline(t, _put, [a, t.array(ind), t.array(v)], {}, t.code.origin)
+
+
+def _put(a, ind, v):
+    places, numbers = ind.reshape(-1), v.reshape(-1)
+    for i in range(len(places)):
+        place = places[i] if a.ndim == 1 else np.unravel_index(places[i] % a.size, a.shape)
+        a[place] = numbers[i % len(numbers)]
 
 
 @lowers(np.putmask)
@@ -236,10 +267,12 @@ def putmask(t: Translator, a: Value, mask: Value, values: Value) -> Value:
     code = t.code
     if not isinstance(a, Array) or a.view is None:
         raise code.fail("putmask into what is no array in memory")
+    if isinstance(values, Tup):
+        values = t.array(values)
     if isinstance(values, Array) and not (
         values.rank == a.rank and all(map(code.same, values.shape, a.shape))
     ):
-        raise code.fail("putmask with values of another shape")
+        return inline(t, _put_where, [a, mask, values], {}, code.origin)
     t.writes_to(a.view.buffer)
     nests.assign(code, a, values if isinstance(values, Array) else t.number(values), t.array(mask))
     return Thing(None)

@@ -38,12 +38,14 @@ def union1d(ar1, ar2):
 
 
 @written(np.intersect1d)
-def intersect1d(ar1, ar2):
+def intersect1d(ar1, ar2, assume_unique=False):
     one = np.sort(ar1.ravel())
     return one[_firsts(one) & _among(one, np.sort(ar2.ravel()))]
 
 
 @written(np.setdiff1d)
-def setdiff1d(ar1, ar2):
+def setdiff1d(ar1, ar2, assume_unique=False):
+    if assume_unique:
+        return ar1.ravel()[~_among(ar1.ravel(), np.sort(ar2.ravel()))]
     one = np.sort(ar1.ravel())
     return one[_firsts(one) & ~_among(one, np.sort(ar2.ravel()))]

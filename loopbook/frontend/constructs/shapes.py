@@ -226,7 +226,17 @@ def diagflat(t: Translator, v: Value, k: Value | None = None) -> Value:
 
 @lowers(np.fill_diagonal)
 def fill_diagonal(t: Translator, a: Value, val: Value) -> Value:
-    target = t.array(diagonal(t, a))
+    target = t.array(a)
+    if target.rank < 2 or target.view is None:
+        raise t.code.fail("fill_diagonal of what is no matrix in memory")
+    if target.rank == 2:
+        target = t.array(diagonal(t, target))
+    else:  # all sizes are equal, or NumPy raises
+        for size in target.shape[1:]:
+            if not t.code.same(size, target.shape[0]):
+                raise t.code.fail("fill_diagonal of sizes that may differ")
+        along = ((0, ONE),)
+        target = looked_at(target, target.shape[:1], tuple((ZERO, along) for _ in target.shape))
     assert target.view is not None
     t.writes_to(target.view.buffer)
     nests.assign(t.code, target, val if isinstance(val, Array) else t.number(val))

@@ -22,7 +22,7 @@ import numpy as np
 
 from loopbook.frontend import arith, nests, types
 from loopbook.frontend.constructs.joining import part
-from loopbook.frontend.registry import lowers
+from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Array, Index, Scalar, Sum, Value, held, whole
@@ -36,7 +36,14 @@ def convolve(t: Translator, a: Value, v: Value, mode: Value | None = None) -> Va
 
 @lowers(np.correlate)
 def correlate(t: Translator, a: Value, v: Value, mode: Value | None = None) -> Value:
-    return _sliding(t, a, v, "valid" if mode is None else t.python(mode), turned=False)
+    one, other = t.array(a), t.array(FUNCTIONS[np.conjugate](t, t.array(v)))
+    how = "valid" if mode is None else t.python(mode)
+    swapped = one.rank == other.rank == 1 and t.code.facts.nonnegative(
+        one.shape[0] - other.shape[0]
+    )
+    if swapped is not False:
+        return _sliding(t, one, other, how, turned=False)
+    return FUNCTIONS[np.flip](t, _sliding(t, other, one, how, turned=False))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ import numpy as np
 
 from loopbook.frontend import arith, nests
 from loopbook.frontend.code import Code, bare
-from loopbook.frontend.constructs.elementwise import isnan
+from loopbook.frontend.constructs.finite import isnan
 from loopbook.frontend.constructs.reductions import flag
 from loopbook.frontend.indexing import FULL, load_at, store_at
 from loopbook.frontend.list_parts import sort as sort_list

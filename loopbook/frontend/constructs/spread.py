@@ -31,7 +31,7 @@ from loopbook.frontend.operators import lift
 from loopbook.frontend.powers import power
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Scalar, Tup, Value
+from loopbook.frontend.values import Array, Pair, Scalar, Tup, Value
 
 
 @lowers(np.var, method="var")
@@ -46,8 +46,6 @@ def var(
 ) -> Value:
     """The mean square of what differs from the mean."""
     array = t.array(a if dtype is None else cast(t, a, np.dtype(t.python(dtype))))
-    if array.dtype.kind == "c":
-        raise t.code.fail("the variance of complex numbers; add up those of both parts")
     if array.cost > 1:
         array = t.stored(array)
     axes = axes_of(t, axis, array.rank)
@@ -58,6 +56,9 @@ def var(
 
     def squared(x: Scalar, m: Scalar) -> Scalar:
         gap = code.let(arith.binary(code, "-", x, m))
+        if isinstance(gap, Pair):
+            both = f"({gap.real} * {gap.real} + {gap.imag} * {gap.imag})"
+            return Scalar(both, types.part(gap.dtype))
         return arith.binary(code, "*", gap, gap)
 
     squares = t.array(lift(t, squared, array, centre, cost=2))

@@ -19,8 +19,8 @@ import numpy as np
 from loopbook.frontend import arith, nests, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.binned import histogram_of_edges, in_shares
-from loopbook.frontend.constructs.creation import filled, linspace
 from loopbook.frontend.constructs.elementwise import cast
+from loopbook.frontend.constructs.evenly import filled, linspace
 from loopbook.frontend.constructs.products import contract
 from loopbook.frontend.constructs.reductions import mean
 from loopbook.frontend.inline import inline

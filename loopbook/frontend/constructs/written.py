@@ -47,15 +47,18 @@ def written(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
 
 
 @written(np.isclose)
-def isclose(a, b, rtol=1e-05, atol=1e-08):
-    near = np.abs(a - b) <= atol + rtol * np.abs(b)
-    return (near & np.isfinite(b)) | (a == b)
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    x, y = np.asarray(a), np.asarray(b) * 1.0
+    near = np.abs(x - y) <= atol + rtol * np.abs(y)
+    found = (near & np.isfinite(y)) | (x == y)
+    if equal_nan:
+        found = found | (np.isnan(x) & np.isnan(y))
+    return found
 
 
 @written(np.allclose)
-def allclose(a, b, rtol=1e-05, atol=1e-08):
-    near = np.abs(a - b) <= atol + rtol * np.abs(b)
-    return bool(np.all((near & np.isfinite(b)) | (a == b)))
+def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    return bool(np.all(isclose(a, b, rtol, atol, equal_nan)))
 
 
 @written(math.isclose)
@@ -65,12 +68,12 @@ def math_isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
 
 @written(np.isposinf)
 def isposinf(x):
-    return x == np.inf
+    return np.equal(x, np.inf)
 
 
 @written(np.isneginf)
 def isneginf(x):
-    return x == -np.inf
+    return np.equal(x, -np.inf)
 
 
 # -- windows and curves --------------------------------------------------------------------------
@@ -113,7 +116,7 @@ def modf(x):
 
 @written(np.array_equiv)
 def array_equiv(a1, a2):
-    return bool(np.all(a1 == a2))
+    return bool(np.all(np.asarray(a1) == np.asarray(a2)))
 
 
 @written(math.dist)
@@ -146,12 +149,13 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0):
 
 
 @written(np.unwrap)
-def unwrap(p):
+def unwrap(p, discont=None, *, period=2 * np.pi):
     step = np.diff(p)
-    turned = np.mod(step + np.pi, 2 * np.pi) - np.pi
-    turned[(turned == -np.pi) & (step > 0)] = np.pi
+    half = period / 2
+    turned = np.mod(step + half, period) - half
+    turned[(turned == -half) & (step > 0)] = half
     more = turned - step
-    more[np.abs(step) < np.pi] = 0
+    more[np.abs(step) < (half if discont is None else discont)] = 0
     result = p * 1.0
     result[1:] = p[1:] + np.cumsum(more)
     return result
@@ -300,15 +304,15 @@ def slogdet(a):
 
 
 @written(np.rot90)
-def rot90(m, k=1):
+def rot90(m, k=1, axes=(0, 1)):
     turns = k % 4
     if turns == 0:
         return m[:]
     if turns == 1:
-        return m[:, ::-1].T
+        return np.swapaxes(np.flip(m, axes[1]), axes[0], axes[1])
     if turns == 2:
-        return m[::-1, ::-1]
-    return m.T[:, ::-1]
+        return np.flip(np.flip(m, axes[0]), axes[1])
+    return np.flip(np.swapaxes(m, axes[0], axes[1]), axes[1])
 
 
 # -- whole numbers -------------------------------------------------------------------------------
@@ -336,6 +340,12 @@ def isqrt(n):
 
 
 # -- parts of arrays -----------------------------------------------------------------------------
+
+
+@written(np.resize)
+def resize(a, new_shape):
+    line, count = a.ravel(), np.empty(new_shape).size
+    return line[np.arange(count) % line.size].reshape(new_shape)
 
 
 @written(np.diag_indices)
