@@ -20,7 +20,10 @@ from loopbook.frontend.values import Array, Bound, Thing, Tup, Value
 def called(t: Translator, node: ast.Call) -> Value:
     function = t.expr(node.func)
     args: list[Value] = []
-    for arg in node.args:
+    given = node.args
+    if isinstance(function, Thing) and function.value in OF_LISTS:
+        given = [_rows_as_arrays(arg, node.func) for arg in given]
+    for arg in given:
         if isinstance(arg, ast.Starred):
             args += _spread(t, t.expr(arg.value))
         else:
@@ -33,6 +36,19 @@ def called(t: Translator, node: ast.Call) -> Value:
         else:
             kwargs |= records.named(t, value)
     return call(t, function, args, kwargs, ast.unparse(node.func))
+
+
+OF_LISTS = (np.array, np.asarray)
+"""What makes an array of a list of lists."""
+
+
+def _rows_as_arrays(node: ast.expr, function: ast.expr) -> ast.expr:
+    """``[[f(x, y) for x in X] for y in Y]`` for an array: its rows may be arrays as well."""
+    if not isinstance(node, ast.ListComp) or not isinstance(node.elt, ast.ListComp):
+        return node
+    row = ast.Call(function, [_rows_as_arrays(node.elt, function)], [])
+    made = ast.ListComp(row, node.generators)
+    return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 MOST_SPREAD = 8

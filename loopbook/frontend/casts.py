@@ -1,4 +1,4 @@
-"""Numbers as text of the type that they are stored in."""
+"""Numbers as those of another type: as text that is stored, and NumPy's for Python's."""
 
 from __future__ import annotations
 
@@ -37,3 +37,11 @@ def cast_text(value: Scalar, dtype: np.dtype) -> str:
         text = f"int({bare(text)})"
     fits = value.value is not None or np.can_cast(value.dtype, dtype)
     return text if fits or not is_narrow(dtype) else wrapped(text, dtype)
+
+
+def strong(value: Scalar) -> Scalar:
+    """One of NumPy's numbers, of the same type."""
+    known = None if value.value is None else value.dtype.type(value.value)
+    if isinstance(value, Pair):
+        return Pair(value.texts, value.dtype, False, known)
+    return Scalar(value.text, value.dtype, False, value.whole, known)

@@ -34,14 +34,15 @@ from loopbook.frontend.values import Array, Buffer, Index, Listing, Scalar, Thin
 def compare(t: Translator, node: ast.Compare) -> Value:
     if any(isinstance(operator, ast.In | ast.NotIn) for operator in node.ops):
         node = _among(node)
-    values = [t.expr(side) for side in (node.left, *node.comparators)]
+    values = [_from_outside(t, t.expr(side)) for side in (node.left, *node.comparators)]
     result: Value | None = None
     for operator, left, right in zip(node.ops, values, values[1:], strict=False):
         if isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
             found: Value = _identity(t, operator, left, right)
-        elif isinstance(left, Thing | Tup) or isinstance(right, Thing | Tup):
-            same = t.python(left) == t.python(right)
-            found = arith.constant(same == isinstance(operator, ast.Eq))
+        elif type(left) is Tup and type(right) is Tup:
+            found = _of_tuples(t, SYMBOLS[type(operator)], left, right)
+        elif _of_things(left) or _of_things(right):
+            found = _of_known(t, operator, left, right)
         elif isinstance(operator, ast.Eq | ast.NotEq) and _is_same(node, operator):
             found = FUNCTIONS[np.isnan](t, left)  # which docc takes for equal to itself
             if isinstance(operator, ast.Eq):
@@ -54,6 +55,59 @@ def compare(t: Translator, node: ast.Compare) -> Value:
         result = found if result is None else arith.logical("&", t.number(result), t.number(found))
     assert result is not None
     return result
+
+
+def _from_outside(t: Translator, value: Value) -> Value:
+    is_array = isinstance(value, Thing) and isinstance(value.value, np.ndarray)
+    return t.array(value) if is_array else value
+
+
+def _of_things(value: Value) -> bool:
+    """Whether it is something of Python that is no number."""
+    if isinstance(value, Thing):
+        return not isinstance(value.value, bool | int | float | np.generic | np.ndarray)
+    return isinstance(value, Fields)
+
+
+def _of_known(t: Translator, operator: ast.cmpop, left: Value, right: Value) -> Scalar:
+    if not isinstance(operator, ast.Eq | ast.NotEq):
+        raise t.code.fail(f"{SYMBOLS[type(operator)]} of what are no numbers")
+    same = t.python(left) == t.python(right)
+    return arith.constant(bool(same) == isinstance(operator, ast.Eq))
+
+
+def _of_tuples(t: Translator, symbol: str, left: Tup, right: Tup) -> Scalar:
+    """The first items that differ decide; tuples of different lengths differ at the end."""
+    pairs = list(zip(left.items, right.items, strict=False))
+    sizes = len(left.items), len(right.items)
+    if left.listed != right.listed:
+        if symbol not in ("==", "!="):
+            raise t.code.fail(f"{symbol} of a list and a tuple")
+        return arith.constant(symbol == "!=")
+    if symbol in ("==", "!="):
+        found = arith.constant(sizes[0] == sizes[1])
+        for one, other in pairs if found.value else ():
+            found = arith.logical("&", found, _of_items(t, "==", one, other))
+        found = found if symbol == "==" else arith.unary(t.code, "not", found)
+        return replace(found, weak=True)
+    rest = sizes[0] - sizes[1]
+    last = {"<": rest < 0, "<=": rest <= 0, ">": rest > 0, ">=": rest >= 0}[symbol]
+    found = arith.constant(last)
+    for one, other in reversed(pairs):
+        same = _of_items(t, "==", one, other)
+        decided = _of_items(t, symbol[0], one, other)
+        found = arith.logical("|", decided, arith.logical("&", same, found))
+    return replace(found, weak=True)
+
+
+def _of_items(t: Translator, symbol: str, one: Value, other: Value) -> Scalar:
+    if type(one) is Tup and type(other) is Tup:
+        return _of_tuples(t, symbol, one, other)
+    if _of_things(one) or _of_things(other):
+        return _of_known(t, ast.Eq() if symbol == "==" else ast.Lt(), one, other)
+    if isinstance(one, Array | Listing) or isinstance(other, Array | Listing):
+        raise t.code.fail("comparing tuples that arrays are in")
+    return arith.compare(t.code, symbol, t.code.let(t.number(one)), t.code.let(t.number(other)))
 
 
 def _is_same(node: ast.Compare, operator: ast.cmpop) -> bool:

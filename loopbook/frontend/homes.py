@@ -25,13 +25,14 @@ import numpy as np
 from loopbook.frontend import arith, loose, nests, relisted, sorts, types
 from loopbook.frontend.aliases import Aliases
 from loopbook.frontend.code import Code, Line, bare
+from loopbook.frontend.handed_back import handed_back
+from loopbook.frontend.home import Home, Widen
 from loopbook.frontend.liveness import Liveness, loads
 from loopbook.frontend.returns import RETURNED
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.values import (
     Array,
     Buffer,
-    Kind,
     Listing,
     Pair,
     Scalar,
@@ -43,65 +44,6 @@ from loopbook.frontend.values import (
 
 if TYPE_CHECKING:
     from loopbook.frontend.translate import Translator
-
-
-@dataclass(eq=False)
-class Home:
-    """Where a name that loops or branches assign lives: a variable or a buffer.
-
-    Attributes:
-        kinds: types that it and its items have to have, by path.
-        path: the numbers of the item that it is for, in tuples in tuples.
-        items: where each item of a tuple lives; empty for what is none.
-        key, sort: what its type is told of, and the variable that tells it (see `sorts`).
-        now, ever: the types that a number there may have at this point, and anywhere.
-        loose: axes of an array along which its size changes, and `sizes`, the variables that have
-            those sizes, and `buffer`, where it lives then.
-        relisted: whether the name is given other lists, and `began`, what it stands for first.
-    """
-
-    value: Scalar | Array | Tup | Listing | None = None
-    kinds: dict[tuple[int, ...], tuple[np.dtype, bool]] = field(default_factory=dict)
-    path: tuple[int, ...] = ()
-    items: tuple[Home, ...] = ()
-    key: str = ""
-    sort: str = ""
-    now: frozenset[Kind] | None = frozenset()
-    ever: set[Kind] = field(default_factory=set)
-    loose: frozenset[int] = frozenset()
-    sizes: dict[int, str] = field(default_factory=dict)
-    buffer: Buffer | None = None
-    relisted: bool = False
-    began: Value | None = None
-
-    @property
-    def kind(self) -> tuple[np.dtype, bool] | None:
-        """The type that it has to have, where what is assigned later needs it."""
-        return self.kinds.get(self.path)
-
-    def part(self, number: int) -> Home:
-        """Where an item is to live."""
-        return Home(kinds=self.kinds, path=(*self.path, number), key=f"{self.key}.{number}")
-
-    def all(self) -> list[Home]:
-        """Itself, and those of its items, in order."""
-        return [self, *(home for item in self.items for home in item.all())]
-
-
-class Widen(Exception):
-    """A home turned out too narrow for what is assigned later: begin again with a wider one, or
-    with one whose sizes may change along some axes, or that is a list which may."""
-
-    def __init__(
-        self,
-        home: Home,
-        kind: tuple[np.dtype, bool] | None,
-        loose: frozenset[int] = frozenset(),
-        *,
-        relisted: bool = False,
-    ) -> None:
-        super().__init__()
-        self.home, self.kind, self.loose, self.relisted = home, kind, loose, relisted
 
 
 @dataclass(eq=False)
@@ -201,6 +143,8 @@ class Homes:
                     code.emit(f"{target} = {bare(text)}")
             sorts.moved_in(self, home, given)
         elif isinstance(old, Array) and isinstance(value, Array):
+            if home.pinned and value.view != old.view:
+                raise Widen(home, None, free=True)
             if value.mask is not None and value.rank > 1:
                 value = self.stored(value)  # in a row
             changing = loose.changing(code, old, value)
@@ -283,6 +227,7 @@ class Homes:
         axes: frozenset[int],
         empty: bool,
         lists: bool,
+        pinned: bool,
     ) -> Home:
         """A place for `name` to live in, holding its present value unless `empty`."""
         home, kind = Home(kinds=kinds, loose=axes, key=sorts.key_of(self, name)), kinds.get(())
@@ -305,6 +250,8 @@ class Homes:
         if isinstance(value, Scalar):
             home.value = self._variable(name, value, kind or value.kind)
             sorts.moved_in(self, home, value)
+        elif pinned and value.view is not None and not axes and not kind:
+            home.value, home.pinned = value, True
         else:
             dtype = kind[0] if kind else value.dtype
             if axes:
@@ -398,6 +345,7 @@ class Homes:
         code, frame = self.code, self.frame
         names = [(n, e) for n, e in names if n not in frame.homes]
         axes: dict[str, frozenset[int]] = {}
+        pinned = set(handed_back(frame.at)) if frame.at is not None else set()
         anew: set[str] = set()
         kinds: dict[str, dict[tuple[int, ...], tuple[np.dtype, bool]]] = {n: {} for n, _ in names}
         kept_env = dict(frame.env)
@@ -408,7 +356,9 @@ class Homes:
         lines, aliases = code.lines, (list(self.aliases.known), len(self.aliases.stored))
         for _ in range(12):
             homes = {
-                n: self.make_home(n, kinds[n], axes.get(n, frozenset()), empty, n in anew)
+                n: self.make_home(
+                    n, kinds[n], axes.get(n, frozenset()), empty, n in anew, n in pinned
+                )
                 for n, empty in names
             }
             frame.homes.update(homes)
@@ -423,6 +373,7 @@ class Homes:
                     kinds[found][widen.home.path] = widen.kind
                 axes[found] = axes.get(found, frozenset()) | widen.loose
                 anew |= {found} if widen.relisted else set()
+                pinned -= {found} if widen.free else set()
                 code.lines = lines
                 del code.lines[kept[0] :], code.temporaries[kept[1] :]
                 del self.frames[kept[2] :], frame.rest[kept[3] :]

@@ -17,6 +17,7 @@ from typing import Any
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import nests, tables
+from loopbook.frontend.casts import strong
 from loopbook.frontend.loops import MOST_WRITTEN_OUT, Range
 from loopbook.frontend.records import Fields
 from loopbook.frontend.registry import FUNCTIONS
@@ -88,7 +89,10 @@ def load_at(t: Translator, base: Value, items: Sequence[Value]) -> Value:
     found = looked_at(array, shape, dims)
     if shape:
         return found
-    return boxed(found.element(())) if dots else found.element(())
+    element = found.element(())
+    if element.weak and array.view is None and not array.weak:  # NumPy's own, as all its elements
+        element = strong(element)
+    return boxed(element) if dots else element
 
 
 def _turns_round(items: Sequence[Value]) -> bool:

@@ -29,7 +29,8 @@ from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.values import Array, whole
 
 if TYPE_CHECKING:
-    from loopbook.frontend.homes import Home, Homes
+    from loopbook.frontend.home import Home
+    from loopbook.frontend.homes import Homes
 
 
 def changing(code: Code, old: Array, new: Array) -> frozenset[int] | None:

@@ -35,7 +35,7 @@ from loopbook.frontend.symbols import ZERO
 from loopbook.frontend.values import Array, Listing, Scalar, Tup, Value
 
 if TYPE_CHECKING:
-    from loopbook.frontend.homes import Home
+    from loopbook.frontend.home import Home
     from loopbook.frontend.translate import Translator
 
 MOVED = "moved"
@@ -74,7 +74,7 @@ def settled_in(t: Translator, name: str, value: Value) -> Listing:
 
 def move_in(t: Translator, name: str, home: Home, value: Value) -> None:
     """Have a list that is assigned to a name live where the name's first list does."""
-    from loopbook.frontend.homes import Widen
+    from loopbook.frontend.home import Widen
 
     old = home.value
     if old is None and home.began is None and home.relisted and is_list(value):

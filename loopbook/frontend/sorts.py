@@ -27,7 +27,8 @@ from loopbook.frontend.symbols import ONE, Int
 from loopbook.frontend.values import Kind, Pair, Scalar, Sorts, Tup
 
 if TYPE_CHECKING:
-    from loopbook.frontend.homes import Home, Homes
+    from loopbook.frontend.home import Home
+    from loopbook.frontend.homes import Homes
 
 State = dict["Home", frozenset[Kind] | None]
 """The types that what lives in each home may have; None for any that it ever has."""

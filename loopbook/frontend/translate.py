@@ -37,6 +37,11 @@ LISTS = (ast.List, ast.Call)
 """Expressions that may make a list."""
 
 
+def _parts(targets: Sequence[ast.expr]) -> Sequence[ast.expr]:
+    """What the items of a tuple are assigned to, where that is one tuple of targets."""
+    return targets[0].elts if len(targets) == 1 and isinstance(targets[0], ast.Tuple) else ()
+
+
 class Translator(Definite):
     """Translates statements into `code`, in the frame of the function at hand.
 
@@ -145,7 +150,7 @@ class Translator(Definite):
         if several:
             value = self.fixed(value)
             if isinstance(value, Tup):
-                value = self._beside(value, stores(node.targets))
+                value = self._beside(value, node.targets)
         for target in node.targets:
             self.store(target, value)
 
@@ -215,15 +220,21 @@ class Translator(Definite):
             return self.stored(value)
         return value
 
-    def _beside(self, value: Tup, names: frozenset[str]) -> Tup:
-        """The items, those copied that lie where one of `names` lives: ``a, b = b, a``."""
+    def _beside(self, value: Tup, targets: Sequence[ast.expr]) -> Tup:
+        """The items, those copied that lie where another name lives that is assigned: ``a, b = b,
+        a``."""
+        names = stores(targets)
+        own = [target.id if isinstance(target, ast.Name) else "" for target in _parts(targets)]
         homes = [h.value for n, home in self.frame.homes.items() if n in names for h in home.all()]
         buffers = {b for place in homes if isinstance(place, Array) for b in place.buffers}
         grown = [place for place in homes if isinstance(place, Listing)]
 
-        def kept(item: Value) -> Value:
+        def kept(item: Value, name: str = "") -> Value:
             if isinstance(item, Tup):
                 return item.of(map(kept, item.items))
+            lives = self.frame.homes[name].value if name in self.frame.homes else None
+            if isinstance(item, Array) and isinstance(lives, Array) and item.view == lives.view:
+                return item  # where it is already
             if isinstance(item, Listing) and any(item is place for place in grown):
                 return relisted.copied(self, item)
             if isinstance(item, Array) and item.buffers & buffers:
@@ -233,7 +244,11 @@ class Translator(Definite):
                 return copy
             return item
 
-        return value.of((value.items[0], *map(kept, value.items[1:]))) if value.items else value
+        if not value.items:
+            return value
+        others = value.items[1:]
+        rest = map(kept, others, own[1:]) if len(own) == len(value.items) else map(kept, others)
+        return value.of((value.items[0], *rest))
 
     def settled(self, name: str, value: Value) -> Value:
         """What a name shall stand for when it is assigned `value`."""

@@ -58,6 +58,10 @@ BODIES = {
     "return op.add(A, 1), op.lt(x, 0.5), op.neg(x), op.matmul(A, A.T), reduce(op.mul, (2, x, x))",
     "operators of numbers": "from operator import mod, floordiv, not_, abs as size, pow\n"
     "k = len(x)\nreturn mod(-k, 3), floordiv(k, 2), not_(k > 2), size(x[0]), pow(x[1], 2)",
+    "rows of a table": "q = np.array([[np.sum((a - b) ** 2) for a in A] for b in A[1:]])\n"
+    "return q, np.asarray([[i * j for j in range(20)] for i in range(len(x) + 12)])",
+    "numbers beside a tuple": "t = (0.1, -0.5, 1.5)\n"
+    "return (t == A[:, :3]).all(), A[0, :3] > t, (A.shape[0], 2) < (3, A.shape[1])",
     "diagonals of cubes": "c = np.ones((3, 3, 3))\nnp.fill_diagonal(c, 0.5)\nreturn c",
 }
 
@@ -100,6 +104,17 @@ def test_functions_of_complex_numbers(name: str) -> None:
     func = function(f"return np.{name}(z), np.{name}(z[0] * 1e-9), np.{name}(w)", "z, w")
     wide = np.array([[300.0 + 1j, 1.0 - 300j], [0.5 + np.pi / 2 * 1j, -40.0 + 0.1j]])
     check(func, Z, wide)
+
+
+ORDER = "return (a, b) {0} (c, d), (1, a) {0} (1, c, d), [a, b] {0} [c], (a, (b,)) {0} (a, (d,))"
+
+
+@pytest.mark.parametrize("symbol", ["<", "<=", ">", ">=", "==", "!="])
+def test_tuples_are_compared_from_the_first_item_on(symbol: str) -> None:
+    func = function(ORDER.format(symbol), "a, b, c, d")
+    compiled = loopbook.native(strict=True)(func)
+    for args in ((1, 2, 1, 3), (1, 2, 1, 2), (2, 2, 1, 3), (0, 5, 1, -3), (1, 4, 1, 3)):
+        assert compiled(*args) == func(*args)
 
 
 STEPS = """\
@@ -147,6 +162,18 @@ def test_a_constant_is_a_result() -> None:
     got = loopbook.native(strict=True)(func)(Y)
     assert got[1:] == ("done", np.pi, True)
     assert np.array_equal(got[0], Y * 2)
+
+
+MADE = "np.arange(n)[1], np.arange(10).reshape(5, 2)[k, k] * 2, np.indices((n, n))[1, k, k]"
+
+
+def test_numbers_out_of_what_was_made_are_numpys() -> None:
+    func = function(f"return {MADE}", "n, k")
+    expected, got = func(3, 1), loopbook.native(strict=True)(func)(3, 1)
+    assert [*map(type, got)] == [*map(type, expected)]
+    assert got == expected
+    narrow = function("return x * np.arange(5)[k], x * np.linspace(0, 1, 5)[k]", "x, k")
+    check(narrow, X.astype(np.float32), 2)
 
 
 def test_a_copy_of_a_number_is_an_array() -> None:
