@@ -16,7 +16,7 @@ from loopbook.rules.base import Steps
 from loopbook.rules.invariants import kept_elements
 from loopbook.rules.recurrences import recurrences_together
 from loopbook.rules.shared_sums import shared_sums
-from loopbook.rules.short_rows import short_rows
+from loopbook.rules.short_rows import one_row, rows_added, short_rows
 from loopbook.rules.strips import sums_beside
 from loopbook.rules.threads import shown_parallel
 from loopbook.rules.timetiling import time_tiles_from_memory
@@ -26,6 +26,17 @@ def by_rules(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...
     """The choice of the first rule that has a legal one for this nest, machine and target."""
     for tier, steps in _rules(nest, context):
         if found := _choice(tier, nest, steps, fit):
+            return found
+    return ()
+
+
+def by_memory(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
+    """What goes through short rows as they lie in memory: nothing that keeps them does as well,
+    whatever longer rows of its like gained by."""
+    if context.parallel:
+        return ()
+    for steps in (one_row(nest, context.trips), rows_added(nest, context.trips)):
+        if found := _choice("collapsed", nest, steps, fit):
             return found
     return ()
 

@@ -22,7 +22,7 @@ from loopbook.client.estimate import Estimator
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.forms import Form, rows_in_one, sums_in_memory
-from loopbook.client.heuristics import by_rules, with_kept
+from loopbook.client.heuristics import by_memory, by_rules, with_kept
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_calls
 from loopbook.client.orders import along_memory, rest_along_memory, taken_apart
@@ -161,6 +161,8 @@ class Planner:
         if records and not gains:
             report = left_to_docc(nest, records[0], 0.0, _no_gain(records[0], speedup))
             return replace(report, tier="exact"), ()
+        if not records and (usable := by_memory(nest, self._fit, self._context(trips))):
+            return used(left_to_docc(nest, None, None, ""), usable[0]), usable
         embedding = embeddings()[nest.fingerprint]
         neighbours = self._layered.neighbours(
             nest, embedding, LOOKED_AT, self._target, self._exclude

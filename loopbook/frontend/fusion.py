@@ -36,6 +36,9 @@ _COPY = re.compile(r"\w+\[[^\]]*\] = \w+\[[^\]]*\]$")
 """An element is copied: docc takes such stores along into a stencil behind them, and what is in the
 same loop with them."""
 
+_SHORT = re.compile(r"in range\(\d+\):$")
+"""A loop over the few elements of a row: so many that it is a number."""
+
 _STAYS = re.compile(r"(else|elif|break|continue|return|raise)\b")
 """What does not change places with anything."""
 
@@ -108,8 +111,11 @@ def _alike(first: Sequence[Block], second: Sequence[Block]) -> bool:
         return False
     if any(_COPY.match(b.line.text) for nest in (one, other) for b in nest.walk()):
         return False
+    alike = _branches(one) == _branches(other)
     if one.depth == 1:
-        return _branches(one) == _branches(other)
+        return alike
+    if not alike and _SHORT.search(one.body[-1].line.text):
+        return False  # rows of a few elements are one long row, but where two are in a loop
     return _reduce(first) or _reduce(second)
 
 

@@ -19,7 +19,9 @@ What is added up, or compared, is one term then, so that loops further out reduc
 over coordinates or colours, the largest of two by two pixels: the loop around is the long one,
 and should be the one that is computed in vectors. What a recipe does for a long sum, or a compiler
 told to make vectors of the innermost loop, is of no use here. Loops that store elements stay: their
-statements would be told apart, and each go through the arrays by itself.
+statements would be told apart, and each go through the arrays by itself. Those that go through
+whole rows which follow each other in memory (``for i ...: for k in range(3): s += x[i, k]``) stay,
+too: all of them become one long row (`loopbook.rules.short_rows`).
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from loopbook.frontend.blocks import Block, flat, tree
+from loopbook.frontend.blocks import Block, flat, touches, tree
 from loopbook.frontend.code import Code, Line
 from loopbook.program.extent_names import SHORT
 
@@ -38,18 +40,26 @@ MOST_LINES = 32
 def written_out(code: Code, lines: Sequence[Line]) -> list[Line]:
     """The lines without such loops, wherever they stand in a longer one."""
     blocks = tree(lines)
-    return flat(_in_blocks(code, blocks, blocks, inside=False))
+    return flat(_in_blocks(code, blocks, blocks, None, inside=False))
 
 
 def _in_blocks(
-    code: Code, blocks: Sequence[Block], everywhere: Sequence[Block], *, inside: bool
+    code: Code,
+    blocks: Sequence[Block],
+    everywhere: Sequence[Block],
+    around: Block | None,
+    *,
+    inside: bool,
 ) -> list[Block]:
     found: list[Block] = []
     for block in blocks:
         count = _count(block)
         within = inside or (block.header is not None and count is None)
-        loop = Block(block.line, _in_blocks(code, block.body, everywhere, inside=within))
+        inner = _in_blocks(code, block.body, everywhere, block, inside=within)
+        loop = Block(block.line, inner)
         short = inside and count is not None and _reduces(loop, count)
+        if short and around is not None and len(blocks) == 1:
+            short = not _are_one_row(code, around, loop, count or 0)
         if short and not _lives_on(block, everywhere):
             found += _copies(code, loop, count or 0)
         else:
@@ -73,6 +83,26 @@ def _reduces(loop: Block, count: int) -> bool:
     return all(one is not None and one[1] != loop.header[0] for one in assigned) and not any(
         block.body for block in loop.body
     )
+
+
+def _are_one_row(code: Code, around: Block, loop: Block, count: int) -> bool:
+    """Whether the rows that a loop goes through are whole, and follow each other in memory from one
+    iteration of the loop around to the next."""
+    if around.header is None or loop.header is None or "," in around.header[1]:
+        return False
+    sizes = {name: array.shape for name, array in code.elements.items()}
+    indexed = [touch for touch in touches(loop.body) if touch.index is not None]
+    variables = around.header[0], loop.header[0]
+    whole = 0
+    for touch in indexed:
+        words = {word for index in touch.index or () for word in re.findall(r"\w+", index)}
+        if words.isdisjoint(variables):
+            continue
+        rows = (touch.index or ())[-2:]
+        if rows != variables or sizes.get(touch.name, (0,))[-1] != count:
+            return False
+        whole += 1
+    return whole > 0
 
 
 def _lives_on(loop: Block, everywhere: Iterable[Block]) -> bool:

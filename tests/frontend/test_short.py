@@ -110,3 +110,29 @@ def test_loops_that_are_in_no_longer_one_stay():
 
 def test_long_ones_stay():
     assert "for k0" in check(lengths, data(11, 5)).kernel_source
+
+
+def gone_through(x, w):
+    return x.sum(), (x > 0.2).sum(), (x * w).max(), (x + w[0, 0]).min()
+
+
+def known_ones(x, w):
+    return x[:, :2].sum(), np.nanmax(x)
+
+
+@pytest.mark.parametrize(
+    ("func", "shape", "loops"),
+    [
+        (gone_through, (9, 3), 1),
+        (gone_through, (5, 6, 4), 1),
+        (known_ones, (9, 3), 2),
+        (known_ones, (9, 4), 2),
+    ],
+)
+def test_whole_rows_that_follow_each_other_stay_loops(func, shape, loops):
+    lowered = check(func, data(*shape), data(*shape, seed=1))
+    assert lowered.kernel_source.count(f"in range({shape[-1]}):") == loops
+
+
+def test_long_rows_stay_apart_as_they_did():
+    assert "for k1" in check(gone_through, data(9, 30), data(9, 30)).kernel_source
