@@ -41,6 +41,8 @@ def compare(t: Translator, node: ast.Compare) -> Value:
             found: Value = _identity(t, operator, left, right)
         elif type(left) is Tup and type(right) is Tup:
             found = _of_tuples(t, SYMBOLS[type(operator)], left, right)
+        elif _pythons_beside(left, right) or _pythons_beside(right, left):
+            found = _of_tuple_and_number(t, SYMBOLS[type(operator)])
         elif _of_things(left) or _of_things(right):
             found = _of_known(t, operator, left, right)
         elif isinstance(operator, ast.Eq | ast.NotEq) and _is_same(node, operator):
@@ -67,6 +69,17 @@ def _of_things(value: Value) -> bool:
     if isinstance(value, Thing):
         return not isinstance(value.value, bool | int | float | np.generic | np.ndarray)
     return isinstance(value, Fields)
+
+
+def _pythons_beside(one: Value, other: Value) -> bool:
+    """Whether there is a tuple beside one of Python's numbers; NumPy's make an array of it."""
+    return type(one) is Tup and (isinstance(other, Thing) or getattr(other, "weak", False) is True)
+
+
+def _of_tuple_and_number(t: Translator, symbol: str) -> Scalar:
+    if symbol not in ("==", "!="):
+        raise t.code.fail(f"{symbol} of a tuple and a number")
+    return arith.constant(symbol == "!=")
 
 
 def _of_known(t: Translator, operator: ast.cmpop, left: Value, right: Value) -> Scalar:

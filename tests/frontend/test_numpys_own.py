@@ -62,6 +62,15 @@ BODIES = {
     "return q, np.asarray([[i * j for j in range(20)] for i in range(len(x) + 12)])",
     "numbers beside a tuple": "t = (0.1, -0.5, 1.5)\n"
     "return (t == A[:, :3]).all(), A[0, :3] > t, (A.shape[0], 2) < (3, A.shape[1])",
+    "lengths of vectors": "from numpy.linalg import norm, vector_norm, matrix_norm\n"
+    "return norm(x, 3), norm(A, 0, axis=1), norm(x, 0.5), norm(x, -2), vector_norm(A), "
+    "vector_norm(B, axis=1), matrix_norm(B), matrix_norm(A, ord=1), vector_norm(z[0], ord=1)",
+    "places as Python finds them": "import bisect\nq = np.sort(x)\n"
+    "return bisect.bisect_left(q, 0.3), bisect.bisect(q, x[2]), bisect.bisect_right(q, 9)",
+    "a function of each item": "f = lambda v: v * v if v > 0 else -v\n"
+    "return list(map(f, x)), sum(map(f, y)), np.array(list(map(lambda u, v: u + v[0], x, B[0]))), "
+    "max(map(f, x)), any(map(lambda v: v > 1.5, x))",
+    "in a loop": "s = 0.0\nfor v, w in zip(map(abs, x), y):\n    s = s * 0.5 + v - w\nreturn s",
     "diagonals of cubes": "c = np.ones((3, 3, 3))\nnp.fill_diagonal(c, 0.5)\nreturn c",
 }
 
@@ -115,6 +124,13 @@ def test_tuples_are_compared_from_the_first_item_on(symbol: str) -> None:
     compiled = loopbook.native(strict=True)(func)
     for args in ((1, 2, 1, 3), (1, 2, 1, 2), (2, 2, 1, 3), (0, 5, 1, -3), (1, 4, 1, 3)):
         assert compiled(*args) == func(*args)
+
+
+def test_a_tuple_is_no_number() -> None:
+    func = function("return x.shape == k, (1, 2) != 3, x.shape == None, (0.5, k) == x[0]", "x, k")
+    expected, got = func(X, 7), loopbook.native(strict=True)(func)(X, 7)
+    assert got[:3] == expected[:3] == (False, True, False)
+    assert np.array_equal(got[3], expected[3])
 
 
 STEPS = """\

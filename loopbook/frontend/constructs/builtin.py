@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
@@ -88,6 +88,7 @@ def _array(t: Translator, values: Value) -> Array:
 
 def _extreme(symbol: str, function, numpy_function):
     def lowering(t: Translator, *values: Value) -> Value:
+        values = tuple(_listed(t, value) for value in values)
         if len(values) == 1 and isinstance(values[0], Listing):
             found = t.number(numpy_function(t, t.array(values[0])))
             return Scalar(found.text, found.dtype, values[0].kind[1], found.whole)
@@ -137,6 +138,7 @@ lowers(min)(_extreme("<", min, lambda t, a: FUNCTIONS[np.min](t, a)))
 @lowers(sum)
 def sum_(t: Translator, values: Value, start: Value | None = None) -> Value:
     first = arith.constant(0) if start is None else start
+    values = _listed(t, values)
     if isinstance(values, Listing):
         found = _added_to(t, first, lists.as_array(t, values), values.kind)
         if values.shape:
@@ -151,6 +153,13 @@ def sum_(t: Translator, values: Value, start: Value | None = None) -> Value:
     if isinstance(values, Array) and values.rank == 1:
         return _added_to(t, first, values, values.kind)
     return reduce(lambda a, b: operate(t, ast.Add, a, b), _items(t, values), first)
+
+
+def _listed(t: Translator, values: Value) -> Value:
+    """What a loop would go through (``map(f, x)``) as a list."""
+    if isinstance(values, Thing) and isinstance(values.value, Rows):
+        return of_rows(t, "items", values.value)
+    return values
 
 
 def _added_to(t: Translator, first: Value, values: Array, kind: tuple[np.dtype, bool]) -> Value:
@@ -247,6 +256,25 @@ def zip_(t: Translator, *values: Value, strict: Value | None = None) -> Value:
     return Thing(Rows(count, lambda i: Tup(tuple(one.item(i) for one in rows))))
 
 
+@lowers(map)
+def map_(t: Translator, function: Value, *values: Value) -> Value:
+    """What a function gives for each item: of a few, or in the loop that goes through them."""
+    several = [_rows(t, value) for value in values]
+    if any(several):  # then few rows of an array may as well be gone through in the loop
+        several = [
+            row or (rows_of(t, value) if isinstance(value, Array) and value.rank else None)
+            for row, value in zip(several, values, strict=True)
+        ]
+    rows = [one for one in several if one is not None]
+    if len(rows) == len(values) and rows:
+        count = reduce(partial(_shorter, t), (one.count for one in rows))
+        return Thing(
+            Rows(count, lambda i: call(t, function, [one.item(i) for one in rows], {}, "map"))
+        )
+    sides = [_items(t, value) for value in values]
+    return Tup(tuple(call(t, function, list(a), {}, "map") for a in zip(*sides, strict=False)))
+
+
 def _shorter(t: Translator, one: Int, other: Int) -> Int:
     """The lesser of two sizes."""
     more = t.code.facts.nonnegative(one - other)
@@ -257,15 +285,9 @@ def _shorter(t: Translator, one: Int, other: Int) -> Int:
     return Int.atom(name)
 
 
-@lowers(map)
-def map_(t: Translator, function: Value, *values: Value) -> Value:
-    """What a function gives for each of a few items."""
-    sides = [_items(t, value) for value in values]
-    return Tup(tuple(call(t, function, list(a), {}, "map") for a in zip(*sides, strict=False)))
-
-
 def _truth(numpy_function, symbol: str):
     def lowering(t: Translator, values: Value) -> Value:
+        values = _listed(t, values)
         if isinstance(values, Array) and values.rank != 1:
             raise t.code.fail("any or all of an array of several axes; use np.any or np.all")
         if isinstance(values, Array | Listing):

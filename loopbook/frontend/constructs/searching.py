@@ -17,8 +17,10 @@ After, for each element of x::
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 
 import numpy as np
 
@@ -56,6 +58,19 @@ def digitize(t: Translator, x: Value, bins: Value, right: Value | None = None) -
             edges = line.element((i,)).text, line.element((i - 1,)).text
             code.suppose(f"{edges[0]} >= {edges[1]}")
     return _places(t, line, t.array(x), right is None or not t.python(right))
+
+
+@lowers(bisect.bisect_left)
+def bisect_left(t: Translator, a: Value, x: Value) -> Value:
+    """Where Python would have to put a number in a sorted line."""
+    found = searchsorted(t, a, t.number(x), Thing("left"))
+    return replace(found, weak=True) if isinstance(found, Scalar) else found
+
+
+@lowers(bisect.bisect_right, bisect.bisect)
+def bisect_right(t: Translator, a: Value, x: Value) -> Value:
+    found = searchsorted(t, a, t.number(x), Thing("right"))
+    return replace(found, weak=True) if isinstance(found, Scalar) else found
 
 
 def _demand_order(t: Translator, line: Array) -> bool:

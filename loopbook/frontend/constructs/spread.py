@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from loopbook.frontend import arith, nests, types
+from loopbook.frontend.code import Code
 from loopbook.frontend.constructs.elementwise import cast, into
 from loopbook.frontend.constructs.folding import keep
 from loopbook.frontend.constructs.reductions import (
@@ -29,7 +30,7 @@ from loopbook.frontend.constructs.reductions import (
 )
 from loopbook.frontend.operators import lift
 from loopbook.frontend.powers import power
-from loopbook.frontend.registry import lowers
+from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Array, Pair, Scalar, Tup, Value
 
@@ -119,4 +120,44 @@ def norm(
     if kind in (1, -1, np.inf, -np.inf) and array.rank == 2 and not flag(t, keepdims):
         sums = sum_(t, absolute, arith.constant(0 if abs(kind) == 1 else 1))
         return extreme_of(">" if kind > 0 else "<")(t, sums)
+    if kind == 0 and lines:
+        there = lift(t, lambda v: arith.compare(code, "!=", v, arith.constant(0)), array)
+        return sum_(t, cast(t, there, array.dtype), axis, keepdims=keepdims)
+    if isinstance(kind, int | float) and lines:
+        powers = lift(t, lambda v: _power(code, v, kind), absolute, cost=8)
+        total = sum_(t, powers, axis, keepdims=keepdims)
+        return lift(t, lambda v: _power(code, v, 1.0 / kind), total)
     raise code.fail(f"the norm of order {kind}")
+
+
+def _power(code: Code, value: Scalar, exponent: float) -> Scalar:
+    return arith.binary(code, "**", value, arith.constant(float(exponent)))
+
+
+@lowers(np.linalg.vector_norm)
+def vector_norm(
+    t: Translator,
+    x: Value,
+    axis: Value | None = None,
+    keepdims: Value | None = None,
+    ord: Value | None = None,
+) -> Value:
+    """Of all elements as one vector, or along an axis."""
+    if axis is not None:
+        return norm(t, x, arith.constant(2) if ord is None else ord, axis, keepdims)
+    if flag(t, keepdims):
+        raise t.code.fail("the norm of all elements with their axes kept; use np.expand_dims")
+    return norm(t, FUNCTIONS[np.ravel](t, x), ord)
+
+
+@lowers(np.linalg.matrix_norm)
+def matrix_norm(
+    t: Translator, x: Value, keepdims: Value | None = None, ord: Value | None = None
+) -> Value:
+    """Of each of the matrices."""
+    axes = Tup((arith.constant(-2), arith.constant(-1)))
+    if ord is not None and t.python(ord) != "fro":
+        if t.array(x).rank != 2:
+            raise t.code.fail("this norm of several matrices; call it for each of them")
+        return norm(t, x, ord, None, keepdims)
+    return norm(t, x, None, axes, keepdims)
