@@ -351,6 +351,30 @@ def _one_of(t: Translator, node: ast.IfExp, condition: Scalar) -> Value:
     return t.frame.env.pop(name)
 
 
+def as_branches(t: Translator, node: ast.Assign) -> ast.If | None:
+    """``a[i] = row if test else 0.0``, of which one side has elements and the other one is a number
+    for all of them, as a statement; None if it is none."""
+    match node:
+        case ast.Assign(targets=[ast.Subscript()], value=ast.IfExp(test, body, other)):
+            known = [_is_literal(side) for side in (body, other)]
+        case _:
+            return None
+    if known[0] == known[1]:
+        return None
+    made = len(t.code.temporaries)
+    with t.code.captured():
+        value = t.expr(other if known[0] else body)
+    del t.code.temporaries[made:]
+    if not isinstance(value, Array) or not value.rank:
+        return None
+    sides = [ast.copy_location(ast.Assign(node.targets, side), node) for side in (body, other)]
+    return ast.copy_location(ast.If(test, [sides[0]], [sides[1]]), node)
+
+
+def _is_literal(node: ast.expr) -> bool:
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
+
+
 def _without_things(t: Translator, node: ast.BoolOp) -> Value | None:
     """What ``and`` and ``or`` give whose first side is None, or another thing that is known; None
     where it is a number."""

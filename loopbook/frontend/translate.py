@@ -133,6 +133,11 @@ class Translator(Definite):
     # -- names -----------------------------------------------------------------------------------
 
     def _assign(self, node: ast.Assign) -> None:
+        from loopbook.frontend.conditions import as_branches
+
+        if (branches := as_branches(self, node)) is not None:
+            self.statement(branches)
+            return
         value = self.expr(node.value)
         match node.targets:
             case [ast.Name(id=name)]:

@@ -71,6 +71,15 @@ BODIES = {
     "return list(map(f, x)), sum(map(f, y)), np.array(list(map(lambda u, v: u + v[0], x, B[0]))), "
     "max(map(f, x)), any(map(lambda v: v > 1.5, x))",
     "in a loop": "s = 0.0\nfor v, w in zip(map(abs, x), y):\n    s = s * 0.5 + v - w\nreturn s",
+    "products of some": "return A.prod(axis=0, dtype=np.float64), np.prod(A, initial=2.0), "
+    "np.prod(A, axis=1, where=A > 0), x.prod(keepdims=True)",
+    "means of some": "return np.mean(A, where=A > 0), A.mean(axis=0, where=A[0] > -9)",
+    "common divisors": "k = (A * 9).astype(np.int64)\nreturn np.gcd(k, 6), np.lcm(k[0], k[1])",
+    "steps with ends": "return np.ediff1d(x, to_end=1.0), np.ediff1d(A, [2.0, 3.0], to_begin=0.5)",
+    "one array of a grid": "g = np.mgrid[0:3, 0:4]\ni, j = np.mgrid[1:3, 0:2]\n"
+    "return g, i * j, np.mgrid[0:5], np.mgrid[0:1:3j, 0:2:5j].sum(0)",
+    "a row or a number": "C = np.ones_like(A)\nfor i in range(A.shape[0]):\n    s = A[i].sum()\n"
+    "    C[i] = A[i] / s if s > 0 else 0.0\n    C[i, 1:3] = -1 if s < 0.5 else C[i, :2]\nreturn C",
     "diagonals of cubes": "c = np.ones((3, 3, 3))\nnp.fill_diagonal(c, 0.5)\nreturn c",
 }
 

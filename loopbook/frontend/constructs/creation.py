@@ -182,7 +182,10 @@ class _Mgrid(Grid):
             ranges.append(arange(t, *ends, *([item.step] if item.step else [])))
         if any(line.dtype.kind == "f" for line in ranges):
             ranges = [t.array(cast(t, line, FLOAT)) for line in ranges]
-        return grids(t, ranges, self.sparse)
+        made = grids(t, ranges, self.sparse)
+        if self.sparse:
+            return made
+        return _one_array(t, made) if len(items) > 1 else ranges[0]
 
 
 def grids(t: Translator, lines: list[Any], sparse: bool) -> Tup:
@@ -215,7 +218,12 @@ def meshgrid(
 @lowers(np.indices)
 def indices(t: Translator, shape: Value) -> Value:
     lines = [stepped(t, arith.constant(0), arith.constant(1), s, INT) for s in shape_of(t, shape)]
-    grid = [t.array(line) for line in grids(t, lines, False).items]
+    return _one_array(t, grids(t, lines, False))
+
+
+def _one_array(t: Translator, given: Tup) -> Array:
+    """The lines of a whole grid, of the same type, behind each other in one array."""
+    grid = [t.array(line) for line in given.items]
 
     def at(own: Index) -> Scalar:
         if (axis := own[0].constant) is not None:
@@ -226,7 +234,7 @@ def indices(t: Translator, shape: Value) -> Value:
             value = choices.select(t.code, here, grid[axis].element(own[1:]), value)
         return value
 
-    return Array((Int.of(len(grid)), *grid[0].shape), INT, at, cost=1)
+    return Array((Int.of(len(grid)), *grid[0].shape), grid[0].dtype, at, cost=1)
 
 
 @lowers(np.fromfunction)

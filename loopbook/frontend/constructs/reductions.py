@@ -34,6 +34,8 @@ from loopbook.frontend.values import (
     Index,
     Scalar,
     Sum,
+    Thing,
+    Tup,
     Value,
 )
 
@@ -132,7 +134,10 @@ def mean(
     dtype: Value | None = None,
     out: Value | None = None,
     keepdims: Value | None = None,
+    where: Value | None = None,
 ) -> Value:
+    if where is not None:
+        return _mean_of_some(t, t.array(a), axis, dtype, out, keepdims, where)
     array = _operand(t, a)
     axes = axes_of(t, axis, array.rank)
     kind = (
@@ -151,6 +156,25 @@ def mean(
         summed = t.array(cast(t, summed, FLOAT))
     result = operate(t, ast.Div, summed, count)
     result = keep(t, cast(t, result, kind), array.rank, axes, flag(t, keepdims))
+    return into(t, out, result) if out is not None else result
+
+
+def _mean_of_some(
+    t: Translator,
+    array: Array,
+    axis: Value | None,
+    dtype: Value | None,
+    out: Value | None,
+    keepdims: Value | None,
+    where: Value,
+) -> Value:
+    """Of the elements that ``where=`` chooses, along each axis as many as there are."""
+    kind = array.dtype if array.dtype.kind in "fc" else FLOAT
+    kind = kind if dtype is None else np.dtype(t.python(dtype))
+    total = sum_(t, array, axis, Thing(kind), keepdims=keepdims, where=where)
+    everywhere = FUNCTIONS[np.broadcast_to](t, where, Tup(tuple(map(arith.whole, array.shape))))
+    count = sum_(t, everywhere, axis, keepdims=keepdims)
+    result = cast(t, operate(t, ast.Div, total, count), kind)
     return into(t, out, result) if out is not None else result
 
 
@@ -226,16 +250,30 @@ def ptp(t: Translator, a: Value, axis: Value | None = None) -> Value:
 
 @lowers(np.prod, method="prod")
 def prod(
-    t: Translator, a: Value, axis: Value | None = None, keepdims: Value | None = None
+    t: Translator,
+    a: Value,
+    axis: Value | None = None,
+    dtype: Value | None = None,
+    out: Value | None = None,
+    keepdims: Value | None = None,
+    initial: Value | None = None,
+    where: Value | None = None,
 ) -> Value:
+    if where is not None:
+        a = FUNCTIONS[np.where](t, where, t.array(a), arith.constant(1))
     array = t.array(a)
-    dtype = types.summed(array.dtype)
+    kind = types.summed(array.dtype) if dtype is None else np.dtype(t.python(dtype))
+    if dtype is not None:
+        array = t.array(cast(t, array, kind))
     axes = axes_of(t, axis, array.rank)
-    first = "1.0" if dtype.kind == "f" else "1"
-    return fold(
-        t, array, axes, lambda _: first, lambda x, y: arith.binary(t.code, "*", x, y), dtype,
+    first = "1.0" if kind.kind == "f" else "1"
+    result = fold(
+        t, array, axes, lambda _: first, lambda x, y: arith.binary(t.code, "*", x, y), kind,
         flag(t, keepdims),
     )  # fmt: skip
+    if initial is not None:
+        result = operate(t, ast.Mult, result, cast(t, initial, kind))
+    return into(t, out, result) if out is not None else result
 
 
 def _quantifier(symbol: str) -> Callable[..., Value]:

@@ -315,30 +315,6 @@ def rot90(m, k=1, axes=(0, 1)):
     return np.flip(np.swapaxes(m, axes[0], axes[1]), axes[1])
 
 
-# -- whole numbers -------------------------------------------------------------------------------
-
-
-@written(math.gcd)
-def gcd(a, b):
-    a = abs(a)
-    b = abs(b)
-    while b != 0:
-        kept = a % b
-        a = b
-        b = kept
-    return a
-
-
-@written(math.isqrt)
-def isqrt(n):
-    root = int(math.sqrt(n))
-    while root * root > n:
-        root = root - 1
-    while (root + 1) * (root + 1) <= n:
-        root = root + 1
-    return root
-
-
 # -- parts of arrays -----------------------------------------------------------------------------
 
 
@@ -366,8 +342,13 @@ def isin(element, test_elements, *, invert=False):
 
 
 @written(np.ediff1d)
-def ediff1d(ary):
-    return np.diff(ary.ravel())
+def ediff1d(ary, to_end=None, to_begin=None):
+    steps = np.diff(ary.ravel())
+    if to_begin is not None:
+        steps = np.append(to_begin, steps)
+    if to_end is not None:
+        steps = np.append(steps, to_end)
+    return steps
 
 
 @written(np.shape)
