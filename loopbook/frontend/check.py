@@ -106,6 +106,8 @@ def _compared(
     if _form(expected) != _form(got):
         raise _fault(lowered, "tuples and lists are others")
     want, have = [*flat(expected), *first], [*flat(got), *second]
+    if others := _other_types(want, have):  # which no rounding explains
+        raise _fault(lowered, others)
     wrong = difference(want, have, roots="sqrt" in lowered.kernel_source)
     if wrong and not is_rounding(func, made, want, have, LONGEST):
         if is_chaotic(func, made, want, LONGEST) or hangs_on_unset(func, made, LONGEST):
@@ -121,6 +123,19 @@ def _form(returned: Any) -> Any:
     if not isinstance(returned, tuple | list):
         return None
     return type(returned), [_form(item) for item in returned]
+
+
+def _other_types(expected: Sequence[Any], got: Sequence[Any]) -> str:
+    """What is of another type among results; empty if nothing is."""
+    for one, other in zip(expected, got, strict=False):
+        if one is None or isinstance(one, str | type | np.dtype):
+            continue
+        if isinstance(one, np.ndarray) != isinstance(other, np.ndarray):
+            return f"a {type(other).__name__} instead of a {type(one).__name__}"
+        kinds = np.asarray(one).dtype, np.asarray(other).dtype
+        if kinds[0] != kinds[1]:
+            return f"{kinds[1]} instead of {kinds[0]}"
+    return ""
 
 
 def _fault(lowered: Lowered, reason: str) -> LoweringError:

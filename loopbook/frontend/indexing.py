@@ -36,6 +36,7 @@ from loopbook.frontend.values import (
     Value,
     boxed,
     looked_at,
+    unboxed,
 )
 
 FULL = Slice(None, None, None)
@@ -92,7 +93,7 @@ def load_at(t: Translator, base: Value, items: Sequence[Value]) -> Value:
     element = found.element(())
     if element.weak and array.view is None and not array.weak:  # NumPy's own, as all its elements
         element = strong(element)
-    return boxed(element) if dots else element
+    return boxed(element) if dots else unboxed(element)
 
 
 def _turns_round(items: Sequence[Value]) -> bool:

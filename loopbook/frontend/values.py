@@ -241,6 +241,11 @@ def boxed(value: V) -> V:
     return replace(value, weak=False, boxed=True)
 
 
+def unboxed(value: Scalar) -> Scalar:
+    """An array without axes as the number in it: ``x[()]``."""
+    return replace(value, boxed=False) if value.boxed and not isinstance(value, Pair) else value
+
+
 @dataclass(frozen=True)
 class Thing:
     """Something of Python that is no number: a function, a module, a type, None, a slice's part."""

@@ -92,6 +92,31 @@ INDICES = {
 }
 
 
+def test_another_type_is_no_rounding() -> None:
+    func = function(
+        "return np.float_power(x, x), np.float_power(x, 2), np.float_power(k, 3)", "x, k"
+    )
+    line = abs(X).astype(np.float32)
+    for one, other in zip(func(line, 3), loopbook.native(strict=True)(func)(line, 3), strict=True):
+        assert one.dtype == other.dtype == np.float64
+        assert np.allclose(one, other, rtol=1e-13)
+    both = loopbook.native(strict=True)(
+        function("return np.logaddexp(s, 2.0), np.logaddexp(x, s)", "x, s")
+    )
+    assert type(both(X, 0.5)[0]) is np.float64
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32, np.int64])
+def test_numbers_that_are_computed_are_counted(dtype: type) -> None:
+    func = function("return np.bincount(k + 1), np.bincount(k * 2, w)", "k, w")
+    for last in (1, 2, 3, 4):
+        k = np.array([0, 1, last, 0, 1], dtype)
+        expected, got = func(k, Y), loopbook.native(strict=True)(func)(k, Y)
+        for one, other in zip(expected, got, strict=True):
+            assert one.shape == other.shape
+            assert np.allclose(one, other)
+
+
 @pytest.mark.parametrize("body", INDICES.values(), ids=INDICES)
 def test_places_are_named(body: str) -> None:
     func = function(body, "A, x, y, k")

@@ -99,7 +99,7 @@ def _found(t: Translator, array: Array, least: Int) -> Int:
     code.emit(f"{low} = 0")
     with code.loop(ZERO, array.shape[0]) as i:
         number = arith.convert(code, code.let(array.element((i,))), INT).text
-        code.emit(f"{top} = max({top}, {bare(number)} + 1)")
+        code.emit(f"{top} = max({top}, {number} + 1)")
         code.emit(f"{low} = min({low}, {bare(number)})")
     code.suppose(f"{low} == 0")
     if not code.is_empty(least):

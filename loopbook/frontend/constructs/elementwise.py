@@ -194,13 +194,21 @@ def _operator(symbol: str) -> Form:
 
 for _symbol, _functions in (
     ("+", (np.add,)), ("-", (np.subtract,)), ("*", (np.multiply,)), ("/", (np.divide,)),
-    ("//", (np.floor_divide,)), ("%", (np.mod,)), ("**", (np.power, pow, np.float_power)),
+    ("//", (np.floor_divide,)), ("%", (np.mod,)), ("**", (np.power, pow)),
     ("&", (np.bitwise_and,)), ("|", (np.bitwise_or,)), ("^", (np.bitwise_xor,)),
     ("<<", (np.left_shift,)), (">>", (np.right_shift,)), ("<", (np.less,)),
     ("<=", (np.less_equal,)), (">", (np.greater,)), (">=", (np.greater_equal,)),
     ("==", (np.equal,)), ("!=", (np.not_equal,)),
 ):  # fmt: skip
     ufunc(*_functions)(_operator(_symbol))
+
+
+@ufunc(np.float_power, cost=4)
+def float_power(code, x: Scalar, y: Scalar) -> Scalar:
+    """A power in floats of 64 bits, whatever it is of."""
+    kind = np.dtype(complex if "c" in (x.dtype.kind, y.dtype.kind) else float)
+    return arith.binary(code, "**", arith.convert(code, x, kind), arith.convert(code, y, kind))
+
 
 ufunc(np.logical_and)(lambda code, x, y: arith.logical("&", x, y))
 ufunc(np.logical_or)(lambda code, x, y: arith.logical("|", x, y))
