@@ -106,6 +106,13 @@ def test_another_type_is_no_rounding() -> None:
     assert type(both(X, 0.5)[0]) is np.float64
 
 
+def test_a_circle_is_gone_round_in_64_bits() -> None:
+    places, wanted = (data(40, seed=n).astype(np.float32) * 30 for n in (1, 2))
+    func = function("return np.interp(w, p, p, period=-4.0)", "w, p")
+    got = loopbook.native(strict=True)(func)(wanted, places)
+    assert np.allclose(got, func(wanted, places), rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.int16, np.int32, np.int64])
 def test_numbers_that_are_computed_are_counted(dtype: type) -> None:
     func = function("return np.bincount(k + 1), np.bincount(k * 2, w)", "k, w")

@@ -168,6 +168,7 @@ def interp(
     """Values on straight lines between points, whose places grow."""
     code = t.code
     if period is not None and not _is_none(period):
+        x, xp = (cast(t, v, FLOAT) for v in (x, xp))  # whose remainders NumPy takes in 64 bits
         return inline(t, _interp_around, [x, xp, fp, period], {}, code.origin)
     if t.array(fp).dtype.kind == "c":
         if not (_is_none(left) and _is_none(right)):
@@ -202,6 +203,7 @@ def interp(
 
 def _interp_around(x, xp, fp, period):
     """The points lie on a circle, so the last one is in front of the first one as well."""
+    period = abs(period)
     places = xp % period
     order = np.argsort(places)
     places, values = places[order], fp[order]
