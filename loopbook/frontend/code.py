@@ -81,6 +81,8 @@ class Code:
         elements: the arrays among them, for sizes that their elements give.
         looked_into: those that are looked at before the loops, so that nothing may be stored there.
         only_read: arrays among the arguments of which nothing but elements and sizes is asked.
+        laid_out: those of which NumPy would make a copy unless they are in C order, where the loops
+            have the array itself: what is stored into one is in the other, too.
         texts: whole numbers in variables, and what these were set to.
         trips: how many times each of the loops around the place at hand runs; None where only the
             loops know.
@@ -115,6 +117,7 @@ class Code:
     elements: dict[str, np.ndarray] = field(default_factory=dict)
     looked_into: set[str] = field(default_factory=set)
     only_read: frozenset[str] = frozenset()
+    laid_out: set[str] = field(default_factory=set)
     texts: dict[str, str] = field(default_factory=dict)
     trips: list[Int | None] = field(default_factory=list)
     halos: list[Halo] = field(default_factory=list)

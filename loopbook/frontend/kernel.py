@@ -89,12 +89,13 @@ def assembled(
         (b.name, tuple_text([_size(s) for s in b.shape]), held_as(b.dtype)) for b in buffers
     )
     stored = tuple(p for p in parameters if any(line.text.startswith(f"{p}[") for line in body))
+    as_they_lie = tuple(f"{p}.flags.c_contiguous" for p in stored if p in code.laid_out)
     copies = _copies(code, {name: v for name, v in given.items() if name not in aliases})
     conversions = dict(_conversions(given, copies, buffers))
     after = [(f"{name}[...]", place) for name, (place, _) in copies.items() if name in stored]
     lowered = Lowered(
         name, parameters, kernel_parameters, kernel_source, "", line_map, names,
-        tuple(code.facts.guards), allocations, result,
+        (*code.facts.guards, *as_they_lie), allocations, result,
         tuple(conversions.items()), definitions,
         tuple(copies.values()), (*after, *_cut(buffers, result)),
         defaults, frozenset(code.looked_into), 0, code.failed, stored, constants,

@@ -80,7 +80,13 @@ FUNCTIONS[np.ndarray] = FUNCTIONS[np.empty]
 
 
 @lowers(np.full)
-def full(t: Translator, shape: Value, fill_value: Value, dtype: Value | None = None) -> Value:
+def full(
+    t: Translator,
+    shape: Value,
+    fill_value: Value,
+    dtype: Value | None = None,
+    order: Value | None = None,
+) -> Value:
     value = t.code.let(t.number(fill_value))
     kind = dtype_of(t, dtype, value.dtype)
     number = t.number(cast(t, value, kind))
@@ -88,7 +94,13 @@ def full(t: Translator, shape: Value, fill_value: Value, dtype: Value | None = N
 
 
 @lowers(np.full_like)
-def full_like(t: Translator, a: Value, fill_value: Value, dtype: Value | None = None) -> Value:
+def full_like(
+    t: Translator,
+    a: Value,
+    fill_value: Value,
+    dtype: Value | None = None,
+    order: Value | None = None,
+) -> Value:
     array = t.array(a)
     kind = dtype_of(t, dtype, array.dtype)
     return filled(array.shape, kind, t.code.let(t.number(cast(t, fill_value, kind))))
@@ -101,6 +113,7 @@ def eye(
     M: Value | None = None,
     k: Value | None = None,
     dtype: Value | None = None,
+    order: Value | None = None,
 ) -> Value:
     kind = dtype_of(t, dtype, FLOAT)
     rows = t.integer(N)
@@ -122,10 +135,19 @@ def copy(t: Translator, a: Value, order: Value | None = None) -> Value:
     return _boxed(t, made)
 
 
-@lowers(np.asarray, np.ascontiguousarray, np.asanyarray)
-def asarray(t: Translator, a: Value, dtype: Value | None = None) -> Value:
+@lowers(np.asarray, np.asanyarray)
+def asarray(
+    t: Translator, a: Value, dtype: Value | None = None, order: Value | None = None
+) -> Value:
     array = _given(t, a, dtype)
+    if array.view is not None and order is not None and t.python(order) in ("C", "F"):
+        t.code.laid_out.add(array.view.buffer.name)
     return _boxed(t, cast(t, array, dtype_of(t, dtype, array.dtype)))
+
+
+@lowers(np.ascontiguousarray, np.asfortranarray)
+def in_order(t: Translator, a: Value, dtype: Value | None = None) -> Value:
+    return asarray(t, a, dtype, Thing("C"))
 
 
 def _boxed(t: Translator, value: Array | Scalar) -> Value:
@@ -145,10 +167,13 @@ def array_(
     a: Value,
     dtype: Value | None = None,
     copy: Value | None = None,
+    order: Value | None = None,
     ndmin: Value | None = None,
 ) -> Value:
     made = _given(t, a, dtype)
     result = cast(t, made, dtype_of(t, dtype, made.dtype))
+    if copy is not None and not t.python(copy):  # only where it has to be one
+        return asarray(t, a, dtype, order)
     if isinstance(result, Array) and result.view:
         result = nests.materialise(t.code, result, listed=False)
     for _ in range(0 if ndmin is None else t.python(ndmin) - made.rank):

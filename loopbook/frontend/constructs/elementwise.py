@@ -317,7 +317,8 @@ def astype(t: Translator, a: Value, dtype: Value, copy: Value | None = None) -> 
     target = np.dtype(t.python(dtype))
     t.code.wide = t.code.wide or target == types.WIDE
     result = cast(t, a, target)
-    if isinstance(result, Array) and result.view is not None:
+    anew = copy is None or bool(t.python(copy))
+    if isinstance(result, Array) and result.view is not None and anew:
         return nests.materialise(t.code, result)
     return result
 
