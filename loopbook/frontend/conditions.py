@@ -154,7 +154,24 @@ def _identity(t: Translator, operator: ast.cmpop, left: Value, right: Value) -> 
         return arith.constant(all(none) == isinstance(operator, ast.Is))
     if all(isinstance(v, Thing) for v in (left, right)):
         return arith.constant((t.python(left) is t.python(right)) == isinstance(operator, ast.Is))
+    found = _same_truth(t, left, right)
+    if found is not None:
+        return found if isinstance(operator, ast.Is) else arith.unary(t.code, "not", found)
     raise t.code.fail("is, of numbers or arrays; use ==")
+
+
+def _same_truth(t: Translator, left: Value, right: Value) -> Scalar | None:
+    """Whether two are the same truth value, of which Python has one each; NumPy's are others, and
+    so are numbers. None where neither is one of Python's."""
+    sides = [t.number(side) if isinstance(side, Array) and not side.rank else side
+             for side in (left, right)]  # fmt: skip
+    truths = [isinstance(v, Scalar) and v.weak and v.dtype.kind == "b" for v in sides]
+    if any(isinstance(v, Scalar) and v.sorts is not None for v in sides) or not any(truths):
+        return None
+    one, other = sides
+    if not all(truths) or not isinstance(one, Scalar) or not isinstance(other, Scalar):
+        return arith.constant(False)
+    return replace(arith.compare(t.code, "==", one, other), weak=True)
 
 
 def _is_one_of(t: Translator, value: Scalar, among: Tup, wanted: bool) -> Scalar:
@@ -179,6 +196,8 @@ def test(t: Translator, node: ast.expr) -> Scalar:
         return lists.is_full(value)
     if type(value) is Tup:
         return arith.constant(bool(value.items))
+    if isinstance(value, Thing) and isinstance(value.value, str | None):
+        return arith.constant(bool(value.value))
     return arith.truth(t.number(value))
 
 

@@ -213,7 +213,7 @@ class Lowered:
         compile the kernel with, since left-over memory may hold a NaN, which compiling refuses."""
         cleared = self._allocate.replace("np.empty(", "np.zeros(")
         text = f"def prepare({', '.join(self.parameters)}):\n{cleared}"
-        text += f"    return ({self._given},)\n" if self._given else "    return ()\n"
+        text += f"    return tuple([{self._given}])\n"  # there may be none
         made = self._made(text, "prepare", {"np": np, **dict(self.constants)})
         made.__defaults__ = self.defaults or None
         return made

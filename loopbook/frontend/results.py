@@ -54,11 +54,9 @@ def _text(t: Translator, value: Value) -> str:
             return _record(t, value, parts)
         return f"[{', '.join(parts)}]" if value.listed else tuple_text(parts)
     if isinstance(value, Thing):
-        if value.value is None:
-            return "None"
-        if isinstance(value.value, str):
+        if value.value is None or isinstance(value.value, str):
             return repr(value.value)
-        if isinstance(value.value, bool | int | float | np.number):
+        if isinstance(value.value, bool | int | float | np.generic):
             return _number(t, t.number(value))
         raise t.code.fail(f"returning {value.value!r}")
     if isinstance(value, Listing):

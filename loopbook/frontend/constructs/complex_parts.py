@@ -77,5 +77,10 @@ def to_complex(t: Translator, real: Value, imag: Value | None = None) -> Value:
     if imag is None:
         found = t.number(cast(t, x, np.dtype(complex)))
         return Pair(found.texts, found.dtype, True, found.value)
-    parts = [arith.convert(t.code, t.number(v), types.FLOAT).text for v in (real, imag)]
-    return Pair(parts, np.dtype(complex), True)
+    parts = t.number(imag)
+    if isinstance(x, Pair) or isinstance(parts, Pair):  # the sum of the one and 1j times the other
+        held = (arith.convert(t.code, v, np.dtype(complex)) for v in (x, parts))
+        (a, b), (c, d) = (v.texts for v in held)
+        return Pair((f"({a} - {d})", f"({b} + {c})"), np.dtype(complex), True)
+    texts = [arith.convert(t.code, v, types.FLOAT).text for v in (x, parts)]
+    return Pair(texts, np.dtype(complex), True)

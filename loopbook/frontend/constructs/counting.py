@@ -13,12 +13,13 @@ import itertools
 
 import numpy as np
 
+from loopbook.frontend import lists
 from loopbook.frontend.counters import Counters
-from loopbook.frontend.loops import Range
+from loopbook.frontend.loops import Range, Rows
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.symbols import ZERO
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Thing, Tup, Value
+from loopbook.frontend.values import Array, Listing, Thing, Tup, Value
 
 
 @lowers(np.ndindex)
@@ -38,10 +39,12 @@ def ndenumerate(t: Translator, arr: Value) -> Value:
 
 @lowers(itertools.product)
 def product(t: Translator, *iterables: Value, repeat: Value | None = None) -> Value:
-    sides = iterables * (1 if repeat is None else t.python(repeat))
+    made = [Thing(lists.rows(t, side)) if isinstance(side, Listing) else side
+            for side in iterables]  # fmt: skip
+    sides = tuple(made) * (1 if repeat is None else t.python(repeat))
     for side in sides:
         if not _goes_through(side):
-            raise t.code.fail("product of what is no range, array or tuple")
+            raise t.code.fail("product of what is no range, array, list or tuple")
     return Thing(Counters(sides))
 
 
@@ -58,5 +61,5 @@ def combinations(t: Translator, iterable: Value, r: Value) -> Value:
 
 def _goes_through(value: Value) -> bool:
     if isinstance(value, Thing):
-        return isinstance(value.value, Range)
+        return isinstance(value.value, Range | Rows)
     return isinstance(value, Tup) or (isinstance(value, Array) and value.rank > 0)

@@ -240,7 +240,12 @@ ufunc(np.fmod, cost=8)(lambda code, x, y: division.fmod(code, x, y))
 
 @ufunc(np.sign, cost=2)
 def sign(code, x: Scalar) -> Scalar:
-    """-1, 0 or 1."""
+    """-1, 0 or 1; of a complex number the one of size 1 that points to where it does."""
+    if isinstance(x, Pair):
+        size = code.let(arith.absolute(code, x))
+        none = Scalar(f"({size.text} == 0.0)", BOOL)
+        one = replace(choices.select(code, none, arith.constant(1.0), size), dtype=size.dtype)
+        return arith.binary(code, "/", x, one)
     x = code.let(x)
     one, minus = ("1.0", "(-1.0)") if x.dtype.kind == "f" else ("1", "(-1)")
     rest = arith.chosen(code, f"{x.text} < 0", minus, x.text, x.dtype, x.weak)

@@ -1,0 +1,82 @@
+"""What counts as true, and which truth value is which: Python has one of each."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import loopbook
+
+from .kit import check, function
+
+
+def is_true(a):
+    return a is True, a is not False
+
+
+def is_same(a, b):
+    return a is b, a is not b
+
+
+def of_elements(x):
+    return (x[0] > 1) is True, (x.sum() > 0) is not True
+
+
+def with_default(a, b=None, mode=""):
+    if mode and a > 1:
+        return 1.0
+    if b:
+        return a + b
+    return 2.0 * a if not b and a > 2 else a
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_, 1, 1.0])
+def test_truth_values_are_told_from_numbers(value):
+    check(is_true, value)
+    for other in (True, False, np.True_, 1):
+        if True in (value is True, value is False, other is True, other is False):
+            check(is_same, value, other)
+
+
+def test_truth_values_of_numpy_are_not_those_of_python():
+    x = np.array([3.0, -1.0])
+    check(of_elements, x)
+    assert of_elements(x) == (False, True)
+
+
+def test_none_and_no_text_are_false():
+    program = loopbook.native(with_default, strict=True)
+    for args in ((3.0,), (1.0, 2.0), (1.0, 0.0), (3.0, 0.0), (2.0, None, "fast"), (2.0, None)):
+        assert program(*args) == with_default(*args)
+
+
+def test_a_function_of_nothing_is_compiled():
+    """Neither arguments nor temporaries are left where everything is known."""
+
+    def three():
+        return 3, "done", np.pi
+
+    assert loopbook.native(three, strict=True)() == three()
+
+    def is_missing(a=None):
+        return a is None
+
+    program = loopbook.native(is_missing, strict=True)
+    assert program() is True
+    assert program(2.0) is False
+
+
+def test_text_and_numbers_from_outside_are_returned():
+    func = function("from numpy import pi\nreturn 'ok', s * 2, pi", "s")
+    assert loopbook.native(func, strict=True)(2.0) == ("ok", 4.0, np.pi)
+
+
+def test_products_of_lists():
+    body = "p = [2 * i for i in range(x.shape[0])]\nq = [1.5 * j for j in range(4)]\nt = 0.0\n"
+    body += "for i, j in product(p, q): t += i - j\n"
+    body += "for i, j in product(range(3), q): t += i * j\nreturn t"
+    func = function(body, "x")
+    func.__globals__["product"] = itertools.product
+    check(func, np.ones(5))
