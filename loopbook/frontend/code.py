@@ -11,6 +11,7 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import types, values
+from loopbook.frontend.counted import room_of
 from loopbook.frontend.symbols import ONE, ZERO, Facts, Int
 from loopbook.frontend.values import Array, Buffer, Index, Kind, Pair, Scalar, View
 
@@ -79,6 +80,7 @@ class Code:
         things: classes that the result is made of, by the names that they have there.
         arguments: names of the numbers and arrays that the function is called with.
         elements: the arrays among them, for sizes that their elements give.
+        numbers: the floats among them, for sizes that these give.
         looked_into: those that are looked at before the loops, so that nothing may be stored there.
         only_read: arrays among the arguments of which nothing but elements and sizes is asked.
         laid_out: those of which NumPy would make a copy unless they are in C order, where the loops
@@ -115,6 +117,7 @@ class Code:
     things: dict[str, type] = field(default_factory=dict)
     arguments: frozenset[str] = frozenset()
     elements: dict[str, np.ndarray] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
     looked_into: set[str] = field(default_factory=set)
     only_read: frozenset[str] = frozenset()
     laid_out: set[str] = field(default_factory=set)
@@ -236,8 +239,7 @@ class Code:
             return self.variables(value, hint)
         name = self.fresh(f"{hint}_" if not hint.endswith("_") else hint)
         self.emit(f"{name} = {bare(value.text)}")
-        if not self.depth and not self._captures:
-            self.computed[name] = value.text
+        self.computes(name, value.text)
         known = None
         if value.dtype.kind in "iu":
             known = Int.atom(name)
@@ -249,6 +251,11 @@ class Code:
             self.emit(f"{own} = {sorts.text}")
             sorts = replace(sorts, text=own)
         return Scalar(name, value.dtype, value.weak, known, sorts=sorts, boxed=value.boxed)
+
+    def computes(self, name: str, text: str) -> None:
+        """Note that a new variable is set to a text, here and nowhere else."""
+        if not self.depth and not self._captures:
+            self.computed[name] = text
 
     def chosen(self, test: str, then: str, other: str) -> str:
         """A new variable that holds one of two texts' values."""
@@ -406,10 +413,10 @@ class Code:
             return size
         key = ("bounded", size, axes)
         if key not in self.memo:
-            room = self.room(axes)
+            room = room_of(self, size) or self.room(axes)
             name = self.fresh("n_")
             self.emit(f"{name} = min({size.text}, {room.text})")
-            self.suppose(f"{size.text} <= {room.text}", or_leave=True)
+            self.suppose(f"{size.text} >= 0 and {size.text} <= {room.text}", or_leave=True)
             self.facts.ranges[name] = (ZERO, room)
             self._agreed[Int.atom(name)] = (size, size)
             self.memo[key] = Int.atom(name)

@@ -49,6 +49,7 @@ class Definite(Homes):
         if key not in self.code.memo:
             name = self.code.fresh("n_")
             self.code.emit(f"{name} = int({bare(scalar.text)})")
+            self.code.computes(name, f"int({bare(scalar.text)})")
             self.code.facts.name(name, scalar.text, scalar.whole)
             self.code.memo[key] = Int.atom(name)
         return self.code.memo[key]

@@ -196,6 +196,7 @@ def arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:
             env[name] = Scalar(name, np.dtype(dtype), weak, Int.atom(name))
         elif isinstance(value, float | np.floating):
             weak = type(value) is float
+            code.numbers[name] = float(value)
             env[name] = Scalar(name, types.FLOAT if weak else value.dtype, weak)
         elif isinstance(value, complex | np.complexfloating):
             weak = type(value) is complex

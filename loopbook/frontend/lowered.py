@@ -181,7 +181,7 @@ class Lowered:
                 it, `SupposedError` is raised then.
         """
         name = "outer"
-        names = {"np": np, "kernel": kernel, "original": original or _refuse}
+        names = {"np": np, "math": math, "kernel": kernel, "original": original or _refuse}
         names |= {"room": Room(), **dict(self.constants), **dict(self.things)}
         made = self._made(self._outer_text(keep=True), name, names)
         made.__name__, made.__defaults__ = self.name, self.defaults or None
@@ -201,9 +201,9 @@ class Lowered:
         )
         text = (
             f"def holds({', '.join(self.parameters)}):\n    try:\n{sizes}        return {test}\n"
-            "    except ArithmeticError:\n        return False\n"
+            "    except (ArithmeticError, ValueError):\n        return False\n"
         )
-        made = self._made(text, "holds", {"np": np})
+        made = self._made(text, "holds", {"np": np, "math": math})
         made.__defaults__ = self.defaults or None
         return made
 
@@ -214,7 +214,7 @@ class Lowered:
         cleared = self._allocate.replace("np.empty(", "np.zeros(")
         text = f"def prepare({', '.join(self.parameters)}):\n{cleared}"
         text += f"    return tuple([{self._given}])\n"  # there may be none
-        made = self._made(text, "prepare", {"np": np, **dict(self.constants)})
+        made = self._made(text, "prepare", {"np": np, "math": math, **dict(self.constants)})
         made.__defaults__ = self.defaults or None
         return made
 
@@ -250,7 +250,7 @@ class Lowered:
         sizes = "".join(f"    {name} = {text}\n" for name, text in self.definitions)
         back = _assignments([(n, text) for n, text in self.after if n in names])
         text = f"def answer({', '.join(names)}):\n{sizes}{back}    return {self.result or None}\n"
-        return self._made(text, "answer", {"np": np, **dict(self.things)})
+        return self._made(text, "answer", {"np": np, "math": math, **dict(self.things)})
 
     @property
     def made(self) -> dict[str, str]:

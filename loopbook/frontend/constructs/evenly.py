@@ -12,11 +12,14 @@ After::
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
 from loopbook.frontend import arith, choices, types
+from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.loops import Range
 from loopbook.frontend.registry import lowers
@@ -56,32 +59,83 @@ def stepped(t: Translator, start: Scalar, step: Scalar, count: Int, kind: np.dty
 
 
 @lowers(np.arange)
-def arange(t: Translator, *ends: Value, dtype: Value | None = None) -> Value:
-    numbers = [t.number(end) for end in ends]
-    start = numbers[0] if len(numbers) > 1 else arith.constant(0)
-    stop = numbers[1] if len(numbers) > 1 else numbers[0]
-    step = numbers[2] if len(numbers) > 2 else arith.constant(1)
-    kind = types.promote(start.kind, stop.kind, step.kind)[0]
-    kind = FLOAT if kind.kind == "f" else INT
-    made = dtype_of(t, dtype, kind)
-    if kind == FLOAT and all(n.value is not None for n in (start, stop, step)):
-        count = Int.of(len(np.arange(start.value, stop.value, step.value)))
-        return stepped(t, start, step, t.code.bounded(count), made)
-    if kind == FLOAT:
-        known = [_whole(number) for number in (start, stop, step)]
-        if any(number is None for number in known):
-            return _between_floats(t, start, stop, step, made)
-        start, stop, step = (number for number in known if number is not None)
+def arange(
+    t: Translator,
+    *ends: Value,
+    start: Value | None = None,
+    stop: Value | None = None,
+    step: Value | None = None,
+    dtype: Value | None = None,
+) -> Value:
+    places = [*ends, None, None, None, None]
+    first, last, by, kind = (
+        given if _is_given(given) else named
+        for given, named in zip(places, (start, stop, step, dtype), strict=False)
+    )
+    if not _is_given(last):
+        first, last = None, first
+    if not _is_given(last):
+        raise t.code.fail("arange without an end")
+    numbers = [t.number(v) if _is_given(v) else arith.constant(n) for n, v in
+               ((0, first), (1, last), (1, by))]  # fmt: skip
+    own = types.promote(*(n.kind for n in numbers))[0]
+    whole_ones = own.kind != "f" or all(_is_whole(number) for number in numbers)
+    if own.kind == "c":
+        raise t.code.fail("arange of complex numbers")
+    wanted = dtype_of(t, kind, FLOAT if own.kind == "f" else INT)
+    if not whole_ones and wanted.kind != "f":
+        raise t.code.fail("arange of floats as whole numbers")
+    return (_of_whole if whole_ones else _of_floats)(t, numbers, wanted)
+
+
+def _is_given(value: Value | None) -> TypeGuard[Value]:
+    return value is not None and not (isinstance(value, Thing) and value.value is None)
+
+
+def _of_whole(t: Translator, numbers: Sequence[Scalar], kind: np.dtype) -> Array:
+    """Of whole numbers, be they floats."""
+    start, stop, step = map(_whole, numbers)
     one = t.python(step)
     span = t.integer(stop) - t.integer(start)
-    span = span if one > 0 else -span
-    count = span
+    count = span = span if one > 0 else -span
     if t.code.facts.nonnegative(span) is False:
         count = ZERO
     elif abs(one) != 1:
         rounded = arith.whole(span + (abs(one) - 1))
         count = t.integer(arith.binary(t.code, "//", rounded, arith.constant(abs(one))))
-    return stepped(t, start, step, t.code.bounded(count), made)
+    count = t.code.bounded(count)
+    return stepped(t, start, step, count, kind)
+
+
+def _of_floats(t: Translator, given: Sequence[Scalar], kind: np.dtype) -> Array:
+    """As many as there are steps, the last of which may lead beyond the end, as NumPy has it: as
+    far apart as the first two."""
+    code = t.code
+    numbers = [arith.convert(code, number, FLOAT) for number in given]
+    if all(number.value is not None for number in numbers):
+        count = Int.of(len(np.arange(*(number.value for number in numbers))))
+    else:
+        steps = arith.binary(code, "-", numbers[1], numbers[0])
+        steps = code.let(arith.binary(code, "/", steps, numbers[2]))
+        code.suppose(f"math.fabs({steps.text}) < {1 << 62}.0")  # neither by nought, nor of a NaN
+        up = arith.function(code, "ceil", steps)
+        number = code.let(Scalar(f"max(int({bare(up.text)}), 0)", INT, True), "n")
+        count = code.bounded(t.integer(number))
+    first = code.let(numbers[0])
+    second = arith.binary(code, "+", first, numbers[2])
+    gap = code.let(arith.binary(code, "-", second, first))
+    return stepped(t, first, gap, count, kind)
+
+
+def _is_whole(number: Scalar) -> bool:
+    """Whether a number is a whole one as such: ``1.0``, and what sizes give."""
+    return number.whole is not None or (
+        number.value is not None and float(number.value).is_integer()
+    )
+
+
+def _whole(number: Scalar) -> Scalar:
+    return arith.constant(int(number.value)) if number.value is not None else number
 
 
 def numbers_in(t: Translator, value: Thing) -> Array | None:
@@ -90,33 +144,6 @@ def numbers_in(t: Translator, value: Thing) -> Array | None:
         return None
     ends = (arith.whole(value.value.start), arith.whole(value.value.stop))
     return t.array(arange(t, *ends, arith.constant(value.value.step)))
-
-
-def _whole(number: Scalar) -> Scalar | None:
-    """A number that is a whole one as such: ``1.0``, and what sizes give; None for others."""
-    if isinstance(number.value, float) and number.value.is_integer():
-        return arith.constant(int(number.value))
-    return None if number.whole is None else number
-
-
-def _between_floats(
-    t: Translator, start: Scalar, stop: Scalar, step: Scalar, kind: np.dtype
-) -> Array:
-    """``np.arange(0.0, end, dt)``: as many numbers as NumPy finds to lie there, and the distance of
-    the first two between all of them."""
-    code = t.code
-    if kind.kind not in "f":
-        raise code.fail("arange of floats as whole numbers; give it whole numbers")
-    first, last, gap = (code.let(arith.convert(code, n, FLOAT)) for n in (start, stop, step))
-    steps = code.let(Scalar(f"(({last.text} - {first.text}) / {gap.text})", FLOAT))
-    code.suppose(f"math.fabs({steps.text}) < {1 << 62}.0")  # neither by nought, nor of a NaN
-    count = t.integer(arith.convert(code, arith.function(code, "ceil", steps), INT))
-    size = code.fresh("n_")
-    code.emit(f"{size} = max({count.text}, 0)")
-    code.facts.ranges[size] = (ZERO, None)
-    second = code.let(arith.binary(code, "+", first, gap))
-    apart = arith.binary(code, "-", second, first)
-    return stepped(t, first, apart, code.bounded(Int.atom(size)), kind)
 
 
 @lowers(np.linspace)
