@@ -199,8 +199,10 @@ class Lowered:
             for name, text in self.definitions
             if not text.startswith("np.array(")  # which no guard asks for
         )
+        exact = "".join(f"        {name} = int({name})\n" for name in self._wrapping)
         text = (
-            f"def holds({', '.join(self.parameters)}):\n    try:\n{sizes}        return {test}\n"
+            f"def holds({', '.join(self.parameters)}):\n"
+            f"    try:\n{exact}{sizes}        return {test}\n"
             "    except (ArithmeticError, ValueError):\n        return False\n"
         )
         made = self._made(text, "holds", {"np": np, "math": math})
@@ -212,7 +214,7 @@ class Lowered:
         """From a call's arguments to the kernel's, with new temporaries full of noughts: what to
         compile the kernel with, since left-over memory may hold a NaN, which compiling refuses."""
         cleared = self._allocate.replace("np.empty(", "np.zeros(")
-        text = f"def prepare({', '.join(self.parameters)}):\n{cleared}"
+        text = f"def prepare({', '.join(self.parameters)}):\n{self._exact}{cleared}"
         text += f"    return tuple([{self._given}])\n"  # there may be none
         made = self._made(text, "prepare", {"np": np, "math": math, **dict(self.constants)})
         made.__defaults__ = self.defaults or None
@@ -247,7 +249,7 @@ class Lowered:
     def _answer(self) -> Callable[..., Any]:
         """The result, from arguments and temporaries after a run."""
         names = [*self.parameters, *(name for name, *_ in self.allocations)]
-        sizes = "".join(f"    {name} = {text}\n" for name, text in self.definitions)
+        sizes = self._exact + self._sizes
         back = _assignments([(n, text) for n, text in self.after if n in names])
         text = f"def answer({', '.join(names)}):\n{sizes}{back}    return {self.result or None}\n"
         return self._made(text, "answer", {"np": np, "math": math, **dict(self.things)})
@@ -270,6 +272,17 @@ class Lowered:
     @property
     def _allocate(self) -> str:
         return self._sizes + _empty(self.allocations) + _assignments(self.before)
+
+    @property
+    def _wrapping(self) -> list[str]:
+        """The arguments that are NumPy's whole numbers. Sizes and tests are computed of Python's,
+        which do not wrap around: ``n - 2 >= 0`` would be true of all unsigned ones."""
+        given = dict(self.conversions)
+        return [name for name in self.parameters if given.get(name) == f"int({name})"]
+
+    @property
+    def _exact(self) -> str:
+        return _assignments((name, f"int({name})") for name in self._wrapping)
 
     @property
     def _sizes(self) -> str:
@@ -297,11 +310,14 @@ class Lowered:
         Args:
             keep: keep temporaries from one call to the next.
         """
-        allocate, kept_on, own = self._allocate, "", self._own
+        exact, kept_on, own = self._exact, "", self._own
+        if self.failed:
+            exact = _assignments((f"{name}__given", name) for name in self._wrapping) + exact
+        allocate = exact + self._allocate
         if keep and own:
             names = "".join(f"{name}, " for name, *_ in own)
             others = [made for made in self.allocations if made not in own]
-            allocate = (
+            allocate = exact + (
                 self._sizes + f"    shapes = ({''.join(f'{shape}, ' for _, shape, _ in own)})\n"
             )
             allocate += "    kept = room.pop(shapes, None)\n    if kept is None:\n"
@@ -315,7 +331,8 @@ class Lowered:
             call = _assignments((own, f"{name}.copy()") for own, name in kept) + call
             call += f"    if {self.failed}[0]:\n"
             call += "".join(f"        {name}[...] = {own}\n" for own, name in kept)
-            call += f"        return original({', '.join(self.parameters)})\n"
+            given = (f"{p}__given" if p in self._wrapping else p for p in self.parameters)
+            call += f"        return original({', '.join(given)})\n"
         back = f"    return {self.result}\n" if self.result else ""
         call += _assignments(self.after) + kept_on
         return f"def outer({', '.join(self.parameters)}):\n{allocate}{call}{back}"

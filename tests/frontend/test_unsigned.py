@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import loopbook
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 from loopbook.frontend.lowered import SupposedError
@@ -62,3 +63,25 @@ def test_what_would_compare_them_as_signed_words_is_refused(body):
     x, _ = numbers(6)
     with pytest.raises(LoweringError, match="uint64"):
         lower(function(body, "x, y"), [x, np.arange(6)])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint32, np.int32])
+def test_tests_and_sizes_are_computed_of_whole_numbers_that_do_not_wrap_around(dtype):
+    """Of 200 doubled there are 400 elements, in front of the loops too; 5 - 8 is less than 0."""
+    last = min(int(np.iinfo(dtype).max), 200)
+
+    def chosen(n, x):
+        return x.sum() if n > 3 else x[0] * 3
+
+    def doubled(n, x):
+        y = np.ones(n.astype(np.int64) * 2)
+        y[: len(x)] = x
+        return y
+
+    x = np.arange(8.0)
+    for func in (chosen, doubled):
+        program = loopbook.native(func)
+        for number in (4, 7, 2, 5, last):
+            if func is chosen or number > 3:
+                found, wanted = program(dtype(number), x), func(dtype(number), x)
+                np.testing.assert_array_equal(found, wanted)
