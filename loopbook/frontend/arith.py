@@ -131,7 +131,8 @@ def _binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
         if not weak:
             if op in ("+", "*"):
                 return logical({"+": "|", "*": "&"}[op], left, right)
-            raise code.fail(f"{op} of booleans")
+            if op != "/":
+                raise code.fail(f"{op} of booleans")
         dtype = INT
     if op == "/" and dtype.kind != "f":
         dtype = FLOAT
@@ -380,14 +381,14 @@ def _unary(code: Code, op: str, value: Scalar) -> Scalar:
     if value.value is not None and (value.weak or op == "not"):
         found = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_}
         return constant(found[op](value.value))
-    if op == "~" and value.weak:
-        value = _number(value, INT)  # Python's ~True is -2
+    if op in "~+-" and value.weak:
+        value = _number(value, INT)  # Python's ~True is -2, and +True 1
     if op == "not" or (op == "~" and value.dtype.kind == "b"):
         value = truth(value)
         if value.value is not None:
             return replace(constant(not value.value), weak=op == "not")
         return Scalar(f"(not {value.text})", BOOL, op == "not")
-    if op == "+":
+    if op == "+" and value.dtype.kind != "b":
         return value
     if op == "~" and unsigned.is_wide(code, value):
         return Scalar(f"(-1 - {value.text})", WIDE)
@@ -397,7 +398,7 @@ def _unary(code: Code, op: str, value: Scalar) -> Scalar:
     if isinstance(value, Pair):
         return Pair([f"(-{text})" for text in value.texts], value.dtype, value.weak)
     if value.dtype.kind == "b":
-        raise code.fail("minus of a boolean; use ~ or logical_not")
+        raise code.fail(f"{op} of a boolean; use ~ or logical_not")
     if value.whole is not None and value.dtype == INT:
         return Scalar((-value.whole).operand, value.dtype, value.weak, -value.whole)
     if value.dtype.kind in "iu":
@@ -434,7 +435,7 @@ def absolute(code: Code, value: Scalar) -> Scalar:
     if value.value is not None and value.weak:
         return constant(abs(value.value))
     if value.dtype.kind in "bu":
-        return value
+        return _number(value, INT) if value.weak else value
     if isinstance(value, Pair):
         text = f"math.hypot({', '.join(map(bare, value.texts))})"
         return Scalar(text, types.part(value.dtype), value.weak)

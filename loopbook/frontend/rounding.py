@@ -122,6 +122,10 @@ def _other_arguments(args: Sequence[Any], wide: bool) -> Iterator[list[Any]]:
 
 def _is_near(own: Any, ours: Any, others: Sequence[Any]) -> bool:
     values = [np.asarray(value) for value in (own, ours, *others)]
+    if isinstance(own, np.ndarray) != isinstance(ours, np.ndarray):
+        return False
+    if values[0].dtype != values[1].dtype:  # which no rounding makes
+        return False
     if len({value.shape for value in values}) > 1:
         return False
     own, ours, *rest = values

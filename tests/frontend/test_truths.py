@@ -80,3 +80,10 @@ def test_products_of_lists():
     func = function(body, "x")
     func.__globals__["product"] = itertools.product
     check(func, np.ones(5))
+
+
+def test_truth_values_are_numbers_in_arithmetic():
+    body = "return +b, -b, ~b, abs(b), b + c, b - c, b * c, b / 2, b**2, b & c, b | c"
+    for b in (True, False):
+        check(function(body, "b, c"), b, not b)
+    check(function("return x / y, x + y, x * y", "x, y"), *np.array([[1, 0], [1, 1]], bool))

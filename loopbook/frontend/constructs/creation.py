@@ -106,7 +106,12 @@ def full_like(
     return filled(array.shape, kind, t.code.let(t.number(cast(t, fill_value, kind))))
 
 
-@lowers(np.eye, np.identity)
+@lowers(np.identity)
+def identity(t: Translator, n: Value, dtype: Value | None = None) -> Value:
+    return eye(t, n, dtype=dtype)
+
+
+@lowers(np.eye)
 def eye(
     t: Translator,
     N: Value,
@@ -128,11 +133,16 @@ def eye(
     return Array((rows, columns), kind, at)
 
 
-@lowers(np.copy, method="copy")
-def copy(t: Translator, a: Value, order: Value | None = None) -> Value:
+@lowers(method="copy")
+def copied(t: Translator, a: Value, order: Value | None = None) -> Value:
     array = t.array(a)
     made = nests.materialise(t.code, array) if array.view is not None else array
     return _boxed(t, made)
+
+
+@lowers(np.copy)
+def copy(t: Translator, a: Value, order: Value | None = None) -> Value:
+    return _boxed(t, t.array(copied(t, a)))
 
 
 @lowers(np.asarray, np.asanyarray)
@@ -147,7 +157,8 @@ def asarray(
 
 @lowers(np.ascontiguousarray, np.asfortranarray)
 def in_order(t: Translator, a: Value, dtype: Value | None = None) -> Value:
-    return asarray(t, a, dtype, Thing("C"))
+    made = asarray(t, a, dtype, Thing("C"))
+    return FUNCTIONS[np.atleast_1d](t, made) if isinstance(made, Scalar) else made
 
 
 def _boxed(t: Translator, value: Array | Scalar) -> Value:
@@ -158,7 +169,17 @@ def _boxed(t: Translator, value: Array | Scalar) -> Value:
 
 
 def _given(t: Translator, a: Value, dtype: Value | None) -> Array:
-    return lists.as_numpy(t, a, typed=dtype is not None) if isinstance(a, Listing) else t.array(a)
+    if isinstance(a, Listing):
+        return lists.as_numpy(t, a, typed=dtype is not None)
+    return t.array(_own_types(a))
+
+
+def _own_types(value: Value) -> Value:
+    """A list as NumPy makes an array of it: beside a float32, Python's numbers do not adapt."""
+    if type(value) is Tup:
+        return value.of(tuple(map(_own_types, value.items)))
+    is_weak = isinstance(value, Scalar) and value.weak and type(value) is Scalar
+    return replace(value, weak=False) if is_weak and isinstance(value, Scalar) else value
 
 
 @lowers(np.array)
