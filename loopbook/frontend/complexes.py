@@ -97,7 +97,7 @@ def part(code: Code, value: Scalar, number: int) -> Scalar:
 
 def function(code: Code, name: str, value: Pair) -> Scalar:
     """Functions of complex numbers: roots, powers of e, logarithms, sines and their like."""
-    form = _FORMS.get(name)
+    form = FORMS.get(name)
     if form is None:
         raise code.fail(f"{name} of complex numbers")
     held = code.let(value)
@@ -162,7 +162,7 @@ def _sqrt(code: Code, a: str, b: str, imag: str) -> tuple[str, str]:
     return real, f"math.copysign({sized}, {b})"
 
 
-_FORMS = {
+FORMS = {
     "exp": _exp, "sqrt": _sqrt, "log": _log, "log10": _log_to(10.0), "log2": _log_to(2.0),
     "sin": _sin, "cos": _cos, "tan": _tan, "sinh": _sinh, "cosh": _cosh, "tanh": _tanh,
 }  # fmt: skip
@@ -231,7 +231,7 @@ def _quotient(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bo
 def _power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:
     exponent = right.value
     if isinstance(right, Pair):
-        raise code.fail("powers with a complex exponent; use exp and log")
+        return _complex_power(code, left, right, dtype, weak)
     if exponent is not None and float(exponent).is_integer() and 1 <= exponent <= MOST_PRODUCTS:
         base = code.let(convert(code, left, dtype))
         result = base
@@ -247,4 +247,17 @@ def _power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool)
     (n, _) = code.let(convert(code, right, dtype)).texts
     size = _kept(code, f"math.pow(math.hypot({bare(a)}, {bare(b)}), {bare(n)})")
     angle = _kept(code, f"math.atan2({bare(b)}, {bare(a)}) * {n}")
+    return Pair((f"({size} * math.cos({angle}))", f"({size} * math.sin({angle}))"), dtype, weak)
+
+
+def _complex_power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:
+    """By size and angle, whose logarithm the exponent turns; nought stays it, or is 1."""
+    (a, b) = code.let(convert(code, left, dtype)).texts
+    (n, m) = code.let(convert(code, right, dtype)).texts
+    length = _kept(code, f"math.hypot({bare(a)}, {bare(b)})")
+    known = _chosen(code, f"{length} > 0.0", length, "1.0")
+    log, turn = _kept(code, f"math.log({known})"), _kept(code, f"math.atan2({bare(b)}, {bare(a)})")
+    size = _kept(code, f"math.exp({n} * {log} - {m} * {turn})")
+    size = _chosen(code, f"{length} == 0.0 and ({n} != 0.0 or {m} != 0.0)", "0.0", size)
+    angle = _kept(code, f"{m} * {log} + {n} * {turn}")
     return Pair((f"({size} * math.cos({angle}))", f"({size} * math.sin({angle}))"), dtype, weak)

@@ -163,7 +163,12 @@ def _lower(
             raise
         raise type(error)(error.what, error.line or code.origin, file) from None
     lowered = assembled(
-        func.__name__, parameters, bound.arguments, code, result, func.__defaults__ or ()
+        func.__name__ if func.__name__.isidentifier() else "function",  # <lambda>
+        parameters,
+        bound.arguments,
+        code,
+        result,
+        func.__defaults__ or (),
     )
     things = tuple(code.things.items())
     lowered = replace(lowered, differs=code.differs, things=things)

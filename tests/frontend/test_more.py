@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import loopbook
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
+from loopbook.frontend.rounding import is_rounding
 
 from .kit import check, data, function
 
@@ -82,3 +84,65 @@ return s * x + (1 - s) * y"""
 def test_a_variable_may_be_called_size():
     x = data(40)
     check(function("size = x.sum()\nsize = size * 2.0\nreturn x.max() + size", "x"), x)
+
+
+SPREADS = {
+    "few": "return np.var(x, ddof=1), np.std(x, ddof=2), x.var(axis=0, ddof=3), np.var(x, ddof=s)",
+    "chosen": "return np.var(x[x > -0.9], ddof=1), np.std(x[x > -s], ddof=1)",
+    "missing": "y = np.where(x > 0.5, x, np.nan)\n"
+    "return np.nanvar(y, ddof=1), np.nanstd(y, ddof=2), np.nanvar(y, axis=0, ddof=1)",
+}
+
+
+@pytest.mark.parametrize("name", SPREADS)
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_there_are_never_fewer_degrees_of_freedom_than_none(name, size):
+    for first in (2.0, 0.0):
+        x = np.linspace(first, -1.0, size)
+        check(function(SPREADS[name], "x, s"), x, 2)
+
+
+def test_of_whole_numbers_none_is_missing():
+    text = "return np.nanmax(A), np.nanmin(A, axis=0), np.nansum(A), np.nanmean(A, 1), np.nanvar(A)"
+    text += ", np.nanargmax(A), np.nanmedian(A), np.nan_to_num(A), np.nancumsum(x), np.nanprod(x)"
+    for dtype in (np.int64, np.int32, np.float64):
+        check(function(text, "A, x"), data(3, 4, dtype=dtype), data(5, dtype=dtype))
+    check(function("return np.nanmax(x), np.nansum(x), np.nanmean(x)", "x"), data(5, dtype=bool))
+
+
+def test_what_is_missing_is_left_out_of_percentiles_and_running_products():
+    x = data(9)
+    x[::3] = np.nan
+    text = "return np.nanpercentile(x, 30), np.nanquantile(x, (0.1, 0.7)), np.nancumprod(x)"
+    check(function(text, "x"), x)
+
+
+def test_a_function_without_a_name_is_compiled():
+    program = loopbook.native(lambda x: np.sum(x) * 2, strict=True)
+    assert program(np.arange(4.0)) == 12.0
+
+
+def test_numbers_where_numpy_has_arrays_without_axes():
+    check(function("return np.copy(s), np.prod(s), np.ascontiguousarray(s), s * 2", "s"), 2.5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+def test_results_have_numpys_types(dtype):
+    """No test of their values alone tells."""
+    x = data(5, dtype=dtype)
+    parts = "np.array([x[0], 1.5]), np.array([[x[0], x[1]], [0, 1]]), np.asarray([x[1], 2])"
+    check(function(f"return {parts}, np.array([x[0], x[1]]), np.array([1, 2.5])", "x"), x)
+    check(function("return np.fabs(x), np.fabs(-3), math.fabs(s), np.fabs(x[0])", "x, s"), x, -3)
+    for given in (dtype, np.complex64):
+        func = function("return np.identity(s, d), np.eye(s, 2, 1, d), np.identity(3)", "s, d")
+        assert [v.dtype for v in loopbook.native(func, strict=True)(3, given)] == [
+            v.dtype for v in func(3, given)
+        ]
+
+
+def test_another_type_is_no_rounding():
+    """What is the same number of another type is found by comparing with Python."""
+    x = np.ones(3, np.float32)
+    for found, same in ((x * 0.5, True), ((x * 0.5).astype(np.float64), False)):
+        assert is_rounding(lambda x: x * 0.5, [x], [x * 0.5, x], [found, x]) == same

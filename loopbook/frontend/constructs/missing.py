@@ -13,6 +13,9 @@ After::
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from loopbook.frontend import arith, choices
@@ -107,6 +110,22 @@ def nanmedian(a):
     return np.median(there)
 
 
+@written(np.nanpercentile)
+def nanpercentile(a, q):
+    there = a[~np.isnan(a)]
+    if len(there) == 0:
+        raise ValueError
+    return np.percentile(there, q)
+
+
+@written(np.nanquantile)
+def nanquantile(a, q):
+    there = a[~np.isnan(a)]
+    if len(there) == 0:
+        raise ValueError
+    return np.quantile(there, q)
+
+
 @lowers(np.nan_to_num)
 def nan_to_num(
     t: Translator,
@@ -136,3 +155,24 @@ def nan_to_num(
         return choices.select(code, isnan(code, value), chosen[0], made)
 
     return lift(t, form, array, cost=4)
+
+
+def _or_plain(leaving_out: Any, plain: Any) -> Callable[..., Value]:
+    """What leaves out what is no number: of whole numbers, which all are, what leaves out none."""
+    of_floats = FUNCTIONS[leaving_out]
+
+    def lowering(t: Translator, a: Value, *args: Value, **kwargs: Value) -> Value:
+        dtype = (a if isinstance(a, Array) else t.array(a)).dtype
+        return (FUNCTIONS[plain] if dtype.kind in "biu" else of_floats)(t, a, *args, **kwargs)
+
+    return lowering
+
+
+for _leaving_out, _plain in (
+    (np.nansum, np.sum), (np.nanmean, np.mean), (np.nanmax, np.max), (np.nanmin, np.min),
+    (np.nanvar, np.var), (np.nanstd, np.std), (np.nanprod, np.prod), (np.nanmedian, np.median),
+    (np.nanargmax, np.argmax), (np.nanargmin, np.argmin), (np.nanpercentile, np.percentile),
+    (np.nanquantile, np.quantile), (np.nancumsum, np.cumsum), (np.nancumprod, np.cumprod),
+    (np.nan_to_num, np.copy),
+):  # fmt: skip
+    FUNCTIONS[_leaving_out] = _or_plain(_leaving_out, _plain)

@@ -266,6 +266,13 @@ def prod(
     if dtype is not None:
         array = t.array(cast(t, array, kind))
     axes = axes_of(t, axis, array.rank)
+    if not array.rank and initial is None and out is None:
+        return cast(t, array.element(()), kind)
+    if kind.kind == "c":
+        if len(axes) < array.rank or flag(t, keepdims) or initial is not None or out is not None:
+            raise t.code.fail("products of complex numbers along an axis")
+        running = t.array(FUNCTIONS[np.cumprod](t, array))
+        return t.code.let(running.element((running.shape[0] - 1,)))
     first = "1.0" if kind.kind == "f" else "1"
     result = fold(
         t, array, axes, lambda _: first, lambda x, y: arith.binary(t.code, "*", x, y), kind,

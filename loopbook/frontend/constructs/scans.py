@@ -15,7 +15,7 @@ After::
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 import numpy as np
@@ -29,7 +29,7 @@ from loopbook.frontend.operators import operate
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Scalar, Thing, Tup, Value, subscript, whole
+from loopbook.frontend.values import Array, Pair, Scalar, Thing, Tup, Value, held, whole
 
 Step = Callable[[Code, Scalar, Scalar], Scalar]
 
@@ -44,8 +44,6 @@ def _scan(step: Step, nought: int | None) -> Callable[..., Array]:
 
     def scanned(t: Translator, array: Array, place: int) -> Array:
         code, dtype = t.code, array.dtype
-        if dtype.kind == "c":
-            raise code.fail("running totals of complex numbers; take those of both parts")
         buffer = code.temporary(array.shape, dtype)
         result = whole(buffer, array.shape)
         if any(map(code.is_empty, array.shape)):
@@ -54,16 +52,17 @@ def _scan(step: Step, nought: int | None) -> Callable[..., Array]:
         own = [ZERO] * array.rank
         # Along the last axis the value so far stays in a variable; else whole rows are added.
         if place == array.rank - 1:
-            total = Scalar(code.fresh("total_"), dtype)
+            names = [code.fresh("total_") for _ in range(2 if dtype.kind == "c" else 1)]
+            total = _made_of(names, dtype)
             with ExitStack() as stack:
                 for n in others:
                     own[n] = stack.enter_context(code.loop(ZERO, array.shape[n]))
-                start = array.element(tuple(own)).text if nought is None else _number(nought, dtype)
-                code.emit(f"{total.text} = {bare(start)}")
+                start = array.element(tuple(own)) if nought is None else _number(nought, dtype)
+                _set(code, names, start)
                 own[place] = stack.enter_context(code.loop(ZERO, array.shape[place]))
-                found = step(code, total, array.element(tuple(own)))
-                code.emit(f"{total.text} = {bare(found.text)}")
-                code.emit(f"{subscript(buffer, tuple(own))} = {total.text}")
+                _set(code, names, step(code, total, array.element(tuple(own))))
+                for line in nests.put(buffer, tuple(own), total, dtype):
+                    code.emit(line)
             return result
         nests.assign(code, part(result, place, ZERO, ONE), part(array, place, ZERO, ONE))
         with ExitStack() as stack:
@@ -71,15 +70,27 @@ def _scan(step: Step, nought: int | None) -> Callable[..., Array]:
                 start = ONE if n == place else ZERO
                 own[n] = stack.enter_context(code.loop(start, array.shape[n]))
             before = tuple(i - 1 if n == place else i for n, i in enumerate(own))
-            found = step(code, Scalar(subscript(buffer, before), dtype), array.element(tuple(own)))
-            code.emit(f"{subscript(buffer, tuple(own))} = {bare(found.text)}")
+            found = step(code, held(buffer, before, dtype), array.element(tuple(own)))
+            for line in nests.put(buffer, tuple(own), found, dtype):
+                code.emit(line)
         return result
 
     return scanned
 
 
-def _number(value: int, dtype: np.dtype) -> str:
-    return f"{value}.0" if dtype.kind == "f" else str(value)
+def _made_of(texts: Sequence[str], dtype: np.dtype) -> Scalar:
+    return Pair(texts, dtype) if dtype.kind == "c" else Scalar(texts[0], dtype)
+
+
+def _set(code: Code, names: Sequence[str], value: Scalar) -> None:
+    """Set variables to the parts of a number, all of which may be made of what they held."""
+    value = code.let(value) if len(names) > 1 else value
+    for name, text in zip(names, value.texts, strict=True):
+        code.emit(f"{name} = {bare(text)}")
+
+
+def _number(value: int, dtype: np.dtype) -> Scalar:
+    return _made_of([f"{value}.0" if dtype.kind in "fc" else str(value), "0.0"], dtype)
 
 
 _sums = _scan(lambda code, so_far, x: arith.binary(code, "+", so_far, x), 0)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loopbook.frontend import arith, nests, types
+from loopbook.frontend import arith, choices, nests, types
 from loopbook.frontend.code import Code
 from loopbook.frontend.constructs.elementwise import cast, into
 from loopbook.frontend.constructs.folding import keep
@@ -64,11 +64,20 @@ def var(
 
     squares = t.array(lift(t, squared, array, centre, cost=2))
     total = nests.force(code, total_of(t, squares, axes, squares.dtype))
-    less = arith.constant(0) if ddof is None else t.number(ddof)
-    count = arith.binary(code, "-", count_of(t, array, axes), less)
+    count = count_of(t, array, axes)
+    if ddof is not None:
+        count = at_least_none(code, arith.binary(code, "-", count, t.number(ddof)))
     result = lift(t, lambda x: arith.binary(code, "/", x, count), total, cost=4)
     result = keep(t, result, array.rank, axes, flag(t, keepdims))
     return into(t, out, result) if out is not None else result
+
+
+def at_least_none(code: Code, count: Scalar) -> Scalar:
+    """Degrees of freedom, of which there are never fewer than none: what is divided by them is no
+    number then, or infinite."""
+    if count.whole is not None and code.facts.nonnegative(count.whole):
+        return count
+    return code.let(choices.extreme(code, ">", count, arith.constant(0)))
 
 
 @lowers(np.std, method="std")

@@ -174,6 +174,11 @@ def nancumsum(a, axis=None):
     return np.cumsum(np.where(np.isnan(a), 0, a), axis=axis)
 
 
+@written(np.nancumprod)
+def nancumprod(a, axis=None):
+    return np.cumprod(np.where(np.isnan(a), 1, a), axis=axis)
+
+
 @written(np.nanvar)
 def nanvar(a, axis=None, ddof=0):
     there = ~np.isnan(a)
@@ -182,11 +187,12 @@ def nanvar(a, axis=None, ddof=0):
         count = np.sum(there)
         middle = (np.sum(np.where(there, a, 0.0)) / count).astype(kind)
         rest = np.where(there, a - middle, 0.0)
-        return (np.sum(rest * rest) / (count - ddof)).astype(kind)
+        return (np.sum(rest * rest) / max(count - ddof, 0)).astype(kind)
     count = np.sum(there, axis=axis, keepdims=True)
     middle = (np.sum(np.where(there, a, 0.0), axis=axis, keepdims=True) / count).astype(kind)
     rest = np.where(there, a - middle, 0.0)
-    return (np.sum(rest * rest, axis=axis) / (np.sum(there, axis=axis) - ddof)).astype(kind)
+    free = np.maximum(np.sum(there, axis=axis) - ddof, 0)
+    return (np.sum(rest * rest, axis=axis) / free).astype(kind)
 
 
 @written(np.nanstd)
