@@ -87,3 +87,31 @@ def test_truth_values_are_numbers_in_arithmetic():
     for b in (True, False):
         check(function(body, "b, c"), b, not b)
     check(function("return x / y, x + y, x * y", "x, y"), *np.array([[1, 0], [1, 1]], bool))
+
+
+def test_tuples_are_compared_by_their_first_items_that_differ():
+    body = (
+        "p, q = (x[i], y[i]), (x[j], y[j])\nreturn p < q, p <= q, p > q, p == q, p != (x[j], 2.0)"
+    )
+    func = function(body + ", p < (x[j],), (x[i],) >= p", "x, y, i, j")
+    x, y = np.array([1.0, 2.0, 1.0, 3.0]), np.array([4.0, 4.0, 5.0, 2.0])
+    for i, j in itertools.product(range(4), repeat=2):
+        check(func, x, y, i, j)
+    known = (
+        "return x.shape == (3,), x.shape < (4,), (1, 2) < (1, 3), (1, 2) >= (1, 2, 0), 'a' < 'b'"
+    )
+    for size in (3, 9):
+        check(function(known, "x"), np.arange(float(size)))
+
+
+def test_rows_of_a_list_become_rows_of_an_array():
+    bodies = [
+        "return np.array([[i * j for j in range(n)] for i in range(n + 1)])",
+        "return np.array([[abs(u - v) for v in x] for u in x[:n]], dtype=np.float32)",
+        "return np.array([[[i * j + k for k in range(n)] for j in range(4)] for i in range(n)])",
+        "return np.asarray([[x[i] * A[i, j] for j in range(3)] for i in range(n) if i % 2])",
+        "return np.array([[1.0 if i == j else 0.0 for j in range(3)] for i in range(3)]) * n",
+    ]
+    x = np.linspace(-1, 1, 40)
+    for body, n in itertools.product(bodies, (4, 6, 35)):
+        check(function(body, "x, A, n"), x, np.outer(x, x), n)
