@@ -44,7 +44,7 @@ def compare(t: Translator, node: ast.Compare) -> Value:
         elif _pythons_beside(left, right) or _pythons_beside(right, left):
             found = _of_tuple_and_number(t, SYMBOLS[type(operator)])
         elif _of_things(left) or _of_things(right):
-            found = _of_known(t, operator, left, right)
+            found = _of_known(t, SYMBOLS[type(operator)], left, right)
         elif isinstance(operator, ast.Eq | ast.NotEq) and _is_same(node, operator):
             found = FUNCTIONS[np.isnan](t, left)  # which docc takes for equal to itself
             if isinstance(operator, ast.Eq):
@@ -82,11 +82,12 @@ def _of_tuple_and_number(t: Translator, symbol: str) -> Scalar:
     return arith.constant(symbol == "!=")
 
 
-def _of_known(t: Translator, operator: ast.cmpop, left: Value, right: Value) -> Scalar:
-    if not isinstance(operator, ast.Eq | ast.NotEq):
-        raise t.code.fail(f"{SYMBOLS[type(operator)]} of what are no numbers")
-    same = t.python(left) == t.python(right)
-    return arith.constant(bool(same) == isinstance(operator, ast.Eq))
+def _of_known(t: Translator, symbol: str, left: Value, right: Value) -> Scalar:
+    """Things that are known, as text is, are compared now."""
+    try:
+        return arith.constant(bool(arith.PYTHON[symbol](t.python(left), t.python(right))))
+    except TypeError as error:
+        raise t.code.fail(str(error)) from None
 
 
 def _of_tuples(t: Translator, symbol: str, left: Tup, right: Tup) -> Scalar:
@@ -117,7 +118,7 @@ def _of_items(t: Translator, symbol: str, one: Value, other: Value) -> Scalar:
     if type(one) is Tup and type(other) is Tup:
         return _of_tuples(t, symbol, one, other)
     if _of_things(one) or _of_things(other):
-        return _of_known(t, ast.Eq() if symbol == "==" else ast.Lt(), one, other)
+        return _of_known(t, symbol, one, other)
     if isinstance(one, Array | Listing) or isinstance(other, Array | Listing):
         raise t.code.fail("comparing tuples that arrays are in")
     return arith.compare(t.code, symbol, t.code.let(t.number(one)), t.code.let(t.number(other)))
