@@ -28,6 +28,7 @@ from loopbook.frontend.values import (
     Array,
     Dim,
     Index,
+    Listing,
     Pair,
     Scalar,
     Slice,
@@ -110,6 +111,10 @@ def store_at(t: Translator, base: Array, items: Sequence[Value], value: Value) -
     assert base.view is not None
     if isinstance(value, Tup | Thing):
         value = t.array(value) if isinstance(value, Tup) else t.number(value)
+    if isinstance(value, Listing):
+        from loopbook.frontend import lists
+
+        value = lists.as_array(t, value)
     assert isinstance(value, Array | Scalar)
     items = _expanded(t, base, items)
     t.writes_to(base.view.buffer)

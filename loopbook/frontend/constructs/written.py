@@ -204,13 +204,19 @@ def nanstd(a, axis=None, ddof=0):
 def average(a, axis=None, weights=None):
     if weights is None:
         return np.mean(a, axis=axis)
-    if axis is None or a.ndim == 1:
-        return np.sum(a * weights) / np.sum(weights)
-    if weights.ndim == a.ndim:
-        return np.sum(a * weights, axis=axis) / np.sum(weights, axis=axis)
-    if axis == 0:
-        return np.sum(a.T * weights, axis=-1).T / np.sum(weights)
-    return np.sum(a * weights, axis=axis) / np.sum(weights)
+    if axis is None or a.ndim == 1 or weights.ndim < a.ndim:
+        scale = np.sum(weights)
+        if scale == 0:
+            raise ZeroDivisionError
+        if axis is None or a.ndim == 1:
+            return np.sum(a * weights) / scale
+        if axis == 0:
+            return np.sum(a.T * weights, axis=-1).T / scale
+        return np.sum(a * weights, axis=axis) / scale
+    scales = np.sum(weights, axis=axis)
+    if np.any(scales == 0):
+        raise ZeroDivisionError
+    return np.sum(a * weights, axis=axis) / scales
 
 
 # -- numbers -------------------------------------------------------------------------------------
