@@ -146,3 +146,27 @@ def test_another_type_is_no_rounding():
     x = np.ones(3, np.float32)
     for found, same in ((x * 0.5, True), ((x * 0.5).astype(np.float64), False)):
         assert is_rounding(lambda x: x * 0.5, [x], [x * 0.5, x], [found, x]) == same
+
+
+def test_arrays_of_more_axes_are_turned_and_moved():
+    cube = np.arange(24.0).reshape(2, 3, 4)
+    text = "np.rot90(A), np.rot90(A, 2), np.rot90(A, -1), np.flipud(A), np.fliplr(A), np.flip(A)"
+    for array in (cube, cube[0].copy()):
+        check(function(f"return {text}", "A"), array)
+    text = "np.moveaxis(A, (0, 1), (-1, -2)), np.moveaxis(A, [0, 2], [1, 0]), np.moveaxis(A, 0, -1)"
+    check(function(f"return {text}", "A"), cube)
+
+
+def test_what_is_near_and_what_is_real():
+    text = "np.isclose(x, y), np.isclose(x, y, equal_nan=True), np.allclose(x, y, 1e-3, 1e-3, True)"
+    x, y = np.array([1.0, np.nan, 3.0]), np.array([1.0, np.nan, 3.001])
+    check(function(f"return {text}, np.allclose(x, y)", "x, y"), x, y)
+    for z in (np.array([1 + 1j, 2, 3j]), np.array([1.0, 2.0]), np.array([1, 2])):
+        check(function("return np.isreal(z), np.iscomplex(z)", "z"), z)
+
+
+def test_what_is_in_one_of_two_sets():
+    text = "np.setxor1d(x, y), np.isin(x, y, False, True), np.setdiff1d(x, y, True)"
+    for dtype in (np.int64, np.float64):
+        x, y = np.array([3, 1, 2, 3, 5], dtype), np.array([2, 2, 7, 5], dtype)
+        check(function(f"return {text}", "x, y"), x, y)

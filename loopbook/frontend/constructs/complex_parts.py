@@ -1,4 +1,4 @@
-"""Parts of complex numbers: real, imag, conjugate, angle.
+"""Parts of complex numbers: real, imag, conjugate, angle, whether they are real.
 
 Before::
 
@@ -19,6 +19,8 @@ from loopbook.frontend.operators import lift
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, METHODS, attribute, lowers
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Array, Pair, Scalar, Value, part_of
+
+NOUGHT = arith.constant(0)
 
 ufunc(np.conjugate)(complexes.conjugate)
 METHODS["conj"] = METHODS["conjugate"] = FUNCTIONS[np.conjugate]
@@ -69,6 +71,17 @@ def iscomplex(code, z: Scalar) -> Scalar:
 def isreal(code, z: Scalar) -> Scalar:
     """Whether a number has none."""
     return arith.unary(code, "not", iscomplex(code, z))
+
+
+@lowers(np.iscomplex)
+def iscomplex(t: Translator, x: Value) -> Value:
+    """Which numbers are no real ones."""
+    return lift(t, lambda z: arith.compare(t.code, "!=", complexes.part(t.code, z, 1), NOUGHT), x)
+
+
+@lowers(np.isreal)
+def isreal(t: Translator, x: Value) -> Value:
+    return lift(t, lambda z: arith.compare(t.code, "==", complexes.part(t.code, z, 1), NOUGHT), x)
 
 
 @lowers(complex)

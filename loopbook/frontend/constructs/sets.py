@@ -1,4 +1,4 @@
-"""What is in one or in both of two arrays: union1d, intersect1d, setdiff1d.
+"""What is in one or in both of two arrays: union1d, intersect1d, setdiff1d, setxor1d.
 
 Before::
 
@@ -49,3 +49,10 @@ def setdiff1d(ar1, ar2, assume_unique=False):
         return ar1.ravel()[~_among(ar1.ravel(), np.sort(ar2.ravel()))]
     one = np.sort(ar1.ravel())
     return one[_firsts(one) & ~_among(one, np.sort(ar2.ravel()))]
+
+
+@written(np.setxor1d)
+def setxor1d(ar1, ar2, assume_unique=False):
+    one, other = np.sort(ar1.ravel()), np.sort(ar2.ravel())
+    only, others = _firsts(one) & ~_among(one, other), _firsts(other) & ~_among(other, one)
+    return np.sort(np.concatenate((one[only], other[others])))

@@ -117,11 +117,12 @@ def swapaxes(t: Translator, a: Value, axis1: Value, axis2: Value) -> Value:
 @lowers(np.moveaxis)
 def moveaxis(t: Translator, a: Value, source: Value, destination: Value) -> Value:
     array = t.array(a)
-    x, y = t.python(source), t.python(destination)
-    if not isinstance(x, int) or not isinstance(y, int):
-        raise t.code.fail("moving several axes at once; use transpose")
-    order = [axis for axis in range(array.rank) if axis != x % array.rank]
-    order.insert(y % array.rank, x % array.rank)
+    given = (t.python(value) for value in (source, destination))
+    moved = [(one,) if isinstance(one, int) else one for one in given]
+    x, y = ([axis % array.rank for axis in axes] for axes in moved)
+    order = [axis for axis in range(array.rank) if axis not in x]
+    for place, axis in sorted(zip(y, x, strict=True)):
+        order.insert(place, axis)
     return permuted(array, tuple(order))
 
 

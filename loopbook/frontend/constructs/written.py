@@ -348,7 +348,7 @@ def diag_indices_from(arr):
 
 
 @written(np.isin)
-def isin(element, test_elements, *, invert=False):
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     found = np.any(element[..., None] == test_elements.ravel(), axis=-1)
     return ~found if invert else found
 
