@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 
 import numpy as np
 import pytest
@@ -132,3 +133,11 @@ def test_a_lambda_is_found_where_it_is_written():
 
     with pytest.raises(LoweringError, match="write it with def"):
         lower(unclear, [X])
+
+
+def test_operators_as_functions():
+    text = "operator.add(x, y), operator.sub(x, 2), operator.truediv(x, 3), operator.lt(x, y)"
+    text += ", operator.neg(x), functools.reduce(operator.mul, A.shape), operator.add((1, 2), (3,))"
+    func = function(f"return {text}", "A, x, y")
+    func.__globals__.update(functools=functools, operator=operator)
+    check(func, data(3, 4), data(5), data(5, seed=1))
