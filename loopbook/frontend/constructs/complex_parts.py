@@ -73,17 +73,6 @@ def isreal(code, z: Scalar) -> Scalar:
     return arith.unary(code, "not", iscomplex(code, z))
 
 
-@lowers(np.iscomplex)
-def iscomplex(t: Translator, x: Value) -> Value:
-    """Which numbers are no real ones."""
-    return lift(t, lambda z: arith.compare(t.code, "!=", complexes.part(t.code, z, 1), NOUGHT), x)
-
-
-@lowers(np.isreal)
-def isreal(t: Translator, x: Value) -> Value:
-    return lift(t, lambda z: arith.compare(t.code, "==", complexes.part(t.code, z, 1), NOUGHT), x)
-
-
 @lowers(complex)
 def to_complex(t: Translator, real: Value, imag: Value | None = None) -> Value:
     x = t.number(real)

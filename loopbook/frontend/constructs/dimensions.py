@@ -51,11 +51,6 @@ def rollaxis(a, axis, start=0):
     return np.moveaxis(a, source, before - 1 if before > source else before)
 
 
-@written(np.diagflat)
-def diagflat(v, k=0):
-    return np.diag(np.ravel(v), k)
-
-
 @lowers(np.broadcast_arrays)
 def broadcast_arrays(t: Translator, *args: Value) -> Value:
     arrays = [t.array(value) for value in args]

@@ -168,12 +168,6 @@ def broadcast_to(t: Translator, a: Value, shape: Value) -> Value:
     return nests.fit(t.code, t.array(a), shape_of(t, shape))
 
 
-@lowers(np.atleast_1d)
-def atleast_1d(t: Translator, a: Value) -> Value:
-    array = t.array(a)
-    return array if array.rank else load_at(t, looked_at(array, (ONE,), ()), [FULL])
-
-
 @lowers(np.diagonal, method="diagonal")
 def diagonal(
     t: Translator,
