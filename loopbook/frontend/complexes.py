@@ -92,7 +92,10 @@ def part(code: Code, value: Scalar, number: int) -> Scalar:
 
     if isinstance(value, Pair):
         return Scalar(value.texts[number], types.part(value.dtype), value.weak)
-    return value if number == 0 else arith.constant(value.dtype.type(0))
+    if number == 0:
+        return value
+    nought = value.dtype.type(0)
+    return arith.constant(nought.item() if value.weak else nought)
 
 
 def function(code: Code, name: str, value: Pair) -> Scalar:

@@ -201,9 +201,12 @@ def test_no_number_of_steps_leads_to_no_end() -> None:
         compiled(np.array([0.0, np.nan, 0.3]))
 
 
-@pytest.mark.parametrize("call", ["np.fix(s)", "np.fix(n)", "np.dot(s, 2)", "np.inner(n, 3)"])
+NUMPYS = ("fix(s)", "fix(n)", "dot(s, 2)", "inner(n, 3)", "round(s, 1)", "clip(n, 0, 2)", "max(n)")
+
+
+@pytest.mark.parametrize("call", [*NUMPYS, "ptp(s)", "angle(n)", "imag(s)", "imag(n)", "min(s)"])
 def test_numpys_functions_give_numpys_numbers(call: str) -> None:
-    func = function(f"return {call}", "s, n")
+    func = function(f"return np.{call}", "s, n")
     expected, got = func(2.75, 3), loopbook.native(strict=True)(func)(2.75, 3)
     assert (type(got), got) == (type(expected), expected)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from loopbook.frontend import arith, choices, lists, nests, types
 from loopbook.frontend.calls import call
+from loopbook.frontend.casts import strong
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.indexing import load_at
@@ -397,8 +398,14 @@ def ord_(t: Translator, c: Value) -> Value:
     return arith.constant(ord(t.python(c)))
 
 
-@lowers(divmod, np.divmod)
-def divmod_(t: Translator, a: Value, b: Value) -> Value:
+@lowers(np.divmod)
+def numpys_divmod(t: Translator, a: Value, b: Value) -> Value:
+    found = divmod_(t, a, b)
+    return Tup(tuple(strong(one) if isinstance(one, Scalar) else one for one in found.items))
+
+
+@lowers(divmod)
+def divmod_(t: Translator, a: Value, b: Value) -> Tup:
     if isinstance(a, Array) or isinstance(b, Array):
         sides = [t.stored(v) if isinstance(v, Array) and v.rank else v for v in (a, b)]
         return Tup(tuple(operate(t, operator, *sides) for operator in (ast.FloorDiv, ast.Mod)))

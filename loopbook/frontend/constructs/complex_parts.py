@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from loopbook.frontend import arith, complexes, types
+from loopbook.frontend.casts import strong
 from loopbook.frontend.constructs.elementwise import cast, ufunc
 from loopbook.frontend.operators import lift
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, METHODS, attribute, lowers
@@ -53,6 +54,7 @@ def angle(t: Translator, z: Value, deg: Value | None = None) -> Value:
         return Scalar(f"math.atan2({z.imag}, {z.real})", types.part(z.dtype))
 
     found = lift(t, form, z, cost=8)
+    found = strong(found) if isinstance(found, Scalar) else found
     return FUNCTIONS[np.degrees](t, found) if deg is not None and t.python(deg) else found
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.frontend import arith, choices, division, nests, types, unsigned
+from loopbook.frontend.casts import strong
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import FULL, store_at
 from loopbook.frontend.narrow import SHORT
@@ -174,7 +175,8 @@ def round_(t: Translator, a: Value, decimals: Value | None = None) -> Value:
         scaled = rint(t.code, arith.binary(t.code, first, x, factor))
         return arith.binary(t.code, second, scaled, factor)
 
-    return lift(t, form, a, cost=6)
+    result = lift(t, form, a, cost=6)
+    return cast(t, result, result.dtype) if _weak(result) else result
 
 
 @lowers(round)
@@ -296,6 +298,7 @@ def clip(
         result = lift(t, lambda x, y: choices.extreme(t.code, ">", x, y), result, low, cost=2)
     if high is not None and not (isinstance(high, Thing) and high.value is None):
         result = lift(t, lambda x, y: choices.extreme(t.code, "<", x, y), result, high, cost=2)
+    result = strong(result) if isinstance(result, Scalar) else result
     return into(t, out, result) if out is not None else result
 
 

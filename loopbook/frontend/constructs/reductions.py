@@ -21,6 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from loopbook.frontend import arith, choices, nests, types
+from loopbook.frontend.casts import strong
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.elementwise import cast, into
 from loopbook.frontend.constructs.folding import fold, keep
@@ -219,7 +220,7 @@ def extreme_of(symbol: str) -> Callable[..., Value]:
                 raise t.code.fail(f"the extreme element of {array.dtype} and a float")
             first = t.code.let(arith.convert(t.code, first, array.dtype))
         if not array.rank:
-            only = array.element(())
+            only = strong(array.element(()))
             return only if first is None else choices.extreme(t.code, symbol, first, only)
         if first is None and any(t.code.is_empty(array.shape[axis]) for axis in axes):
             raise t.code.fail("the extreme element of an empty array")
