@@ -59,6 +59,11 @@ def test_there_is_no_logarithm_of_nought():
 def test_angles_of_real_numbers():
     for dtype in (np.float64, np.float32, np.int64):
         check(function("return np.angle(x)", "x"), data(7, dtype=dtype))
+    x = np.array([0.0, -0.0, np.nan, -np.inf, 2.0])
+    program = loopbook.native(function("return np.angle(x), np.angle(s)", "x, s"), strict=True)
+    for s in (-0.0, 3.0):
+        for found, wanted in zip(program(x, s), program.func(x, s), strict=True):
+            np.testing.assert_array_equal(found, wanted)
 
 
 def test_norms_of_any_order():

@@ -71,6 +71,7 @@ def test_other_words_for_loops_and_numbers(body):
         "return x.max(initial=1.0), A.min(axis=0, initial=0), np.max(x[x > 5], initial=-1.0)",
         "return np.sum(x, initial=s), np.sum(A, axis=1, where=A > 0), x.sum(where=x > y)",
         "return np.max(A, axis=1, where=A < 1, initial=-9.0), np.corrcoef(x, y), np.cov(x, y)",
+        "return np.cov(A, dtype=np.float32), np.cov(A, rowvar=False, dtype=A.dtype)",
         "A[np.diag_indices_from(A[:5])] += 1.0\nreturn A",
         "n, *rest = A.shape\nfirst, *_, last = (s, 1.0, 2.0)\nreturn n, rest[0], first + last",
     ],

@@ -20,7 +20,7 @@ from loopbook.frontend import arith, nests, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.binned import histogram_of_edges, in_shares
 from loopbook.frontend.constructs.elementwise import cast
-from loopbook.frontend.constructs.evenly import filled, linspace
+from loopbook.frontend.constructs.evenly import dtype_of, filled, linspace
 from loopbook.frontend.constructs.products import contract
 from loopbook.frontend.constructs.reductions import mean
 from loopbook.frontend.inline import inline
@@ -40,11 +40,16 @@ def cov(
     rowvar: Value | None = None,
     bias: Value | None = None,
     ddof: Value | None = None,
+    *,
+    dtype: Value | None = None,
 ) -> Value:
     """Covariances of the rows (of the columns, if `rowvar` is false), or of two lines."""
+    kind = dtype_of(t, dtype, FLOAT)
+    if kind.kind != "f":
+        raise t.code.fail(f"cov of numbers as {kind}")
     if y is not None:
         m = FUNCTIONS[np.stack](t, Tup((_line(t, m), _line(t, y))))
-    array = t.array(cast(t, t.array(m), FLOAT))
+    array = t.array(cast(t, t.array(m), kind))
     if array.rank != 2:
         raise t.code.fail("cov of what is no matrix")
     rows = rowvar is None or bool(t.python(rowvar))
