@@ -8,7 +8,7 @@ import pytest
 import loopbook
 from loopbook.frontend import lower
 
-from .kit import check
+from .kit import check, function
 
 
 def decay(T, dt):
@@ -38,9 +38,11 @@ def window(s):
     return np.exp(-(np.arange(-3 * s, 3 * s + 1) ** 2) / (2 * s * s))
 
 
-def named(n):
-    whole = np.arange(1, stop=n), np.arange(start=0, stop=n, step=2), np.arange(n, step=2)
-    return *whole, np.arange(0, n, 3, np.float32), np.arange(n, None), np.arange(2, n, dtype=None)
+named = function(
+    "whole = np.arange(1, stop=n), np.arange(start=0, stop=n, step=2), np.arange(n, step=2)\n"
+    "return *whole, np.arange(0, n, 3, np.float32), np.arange(n, None), np.arange(2, n)",
+    "n",
+)
 
 
 def known():

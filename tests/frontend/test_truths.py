@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,7 +49,9 @@ def test_truth_values_of_numpy_are_not_those_of_python():
 
 def test_none_and_no_text_are_false():
     program = loopbook.native(with_default, strict=True)
-    for args in ((3.0,), (1.0, 2.0), (1.0, 0.0), (3.0, 0.0), (2.0, None, "fast"), (2.0, None)):
+    calls: list[tuple[Any, ...]] = [(3.0,), (1.0, 2.0), (1.0, 0.0), (3.0, 0.0), (2.0, None)]
+    calls.append((2.0, None, "fast"))
+    for args in calls:
         assert program(*args) == with_default(*args)
 
 
