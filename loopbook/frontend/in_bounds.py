@@ -355,10 +355,13 @@ class _Walk:
                 return self.arrays[name][axis]
             case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]) if name in self.arrays:
                 return next(iter(self.arrays[name]), None)
+            case ast.Call(func=ast.Name(id="int"), args=[inner]):
+                return self.form(inner)
         return None
 
     def result(self, one: Int, op: ast.operator, other: Int) -> Int | None:
-        """What an operation gives; of quotients, where no loop's variable is in them."""
+        """What an operation gives; of quotients, and of bits, as numbers wrap around by, where no
+        loop's variable is in them."""
         match op:
             case ast.Add():
                 return one + other
@@ -366,9 +369,9 @@ class _Walk:
                 return one - other
             case ast.Mult():
                 return one * other
-            case ast.FloorDiv() | ast.Mod():
+            case ast.FloorDiv() | ast.Mod() | ast.BitAnd():
                 if not any(atom.startswith("loop ") for atom in one.atoms | other.atoms):
-                    sign = "//" if isinstance(op, ast.FloorDiv) else "%"
+                    sign = {ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&"}[type(op)]
                     return Int.atom(f"(({one.text}) {sign} ({other.text}))")
         return None
 

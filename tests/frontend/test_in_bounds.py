@@ -40,6 +40,8 @@ X, Y, A = np.zeros(10), np.zeros(12), np.zeros((10, 12))
          "not (i - x.shape[0] - 1 >= 0) and not (-i - x.shape[0] >= 0)"),
         ("x = y\nx[i] = 1.0", ""),
         ("j = int(y[0])\nx[j] = 1.0", ""),
+        ("j = int((i - 2) & 255)\nx[j] = 1.0",
+         "not (((i - 2) & (255)) - x.shape[0] >= 0) and not (-1 - ((i - 2) & (255)) >= 0)"),
         ("k = 0\nwhile k < i:\n  k += 1\nx[k] = 1.0", ""),
         ("n, m = A.shape\nfor k in range(m): x[k] = A[0, k]",
          "not (A.shape[1] - x.shape[0] - 1 >= 0)"),
