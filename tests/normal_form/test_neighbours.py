@@ -7,10 +7,13 @@ import pytest
 from sdfg_kit import normal_form_of, random
 
 import loopbook
+from loopbook.frontend import lower
 from loopbook.normal_form import neighbours
+from loopbook.normal_form.unread import without_unread_integers
 from loopbook.program import walk
-from loopbook.program.tree import Assignments, Loop
-from loopbook.sdfg import program
+from loopbook.program.tree import Loop
+from loopbook.sdfg import frontend, program
+from loopbook.sdfg.local import with_local
 
 N = 9
 
@@ -83,6 +86,29 @@ def test_what_would_do_too_much_stays_apart(in_pieces, monkeypatch):
     assert neighbours.with_fused_neighbours(tree) is tree
 
 
-def test_integers_that_nobody_reads_are_gone(in_pieces):
-    tree = normal_form_of(inside, arrays())
-    assert not any(isinstance(node, Assignments) for node in walk.preorder(tree))
+def test_integers_between_loops_that_nobody_reads_are_gone():
+    lowered = lower(inside, arrays())
+    assert lowered is not None
+    given = lowered.prepare(*arrays())
+    text = with_local(frontend.trace(lowered.kernel, given), lowered, given)
+    tree = program._promoted(text, "sequential")
+    depths = [
+        [len(walk.band(loop)) for loop in walk.outermost(one) if isinstance(loop, Loop)]
+        for one in (tree, without_unread_integers(tree))
+    ]
+    assert depths == [[1, 1], [3, 3]]
+
+
+def eight_sums(A, p, n):
+    for _ in range(n):
+        p = A @ p
+        p = p / (p @ p)
+    return p
+
+
+def test_sums_beside_each_other_keep_what_they_add_to(in_pieces):
+    args = random(50, 50) + 50.0 * np.eye(50), random(50), 5
+    expected = eight_sums(*args)
+    for _ in range(3):  # docc fuses now one way, now the other
+        got = loopbook.native(eight_sums, strict=True)(*args)
+        np.testing.assert_allclose(got, expected, rtol=1e-10)
