@@ -182,9 +182,9 @@ def _wrapper_folder(compiler: Compiler, march: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9._+-]+(,[+-][a-z0-9._-]+)*", march):
         raise CompilerError(f"LOOPBOOK_MARCH={march!r} is no instruction set name")
     script = _script(compiler, march)
-    tag = hashlib.sha256(
-        (script + own_maths.TEXT + memory.TEXT + powers.TEXT + ONLY_TIMES + linking.TRY).encode()
-    ).hexdigest()[:12]
+    headers_text = own_maths.TEXT + memory.TEXT + powers.TEXT + ONLY_TIMES
+    everything = script + headers_text + vector_functions.LINES + linking.TRY
+    tag = hashlib.sha256(everything.encode()).hexdigest()[:12]
     folder = private.folder(scratch.kept() / f"{_FOLDER_MARK}{tag}")
     target = folder / DOCC_NAME
     try:

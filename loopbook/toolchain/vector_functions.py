@@ -94,12 +94,12 @@ class _Function:
         return f"{declared}{head} loopbook_{self.name}({taken}) {{\n{body}\n}}\n"
 
     @property
-    def line(self) -> str:
-        """That of the table."""
-        wide = ",".join(
-            f"_ZGV{shape}_loopbook_{self.name}({to})" for _, shape, to in self.variants()
-        )
-        return f"loopbook_{self.name},vector-function-abi-variant={wide}\n"
+    def lines(self) -> str:
+        """Those of the table. A call that is the same in all iterations is made in front of the
+        loop, as one of C's would be, if it may be made in vain."""
+        name = f"loopbook_{self.name}"
+        wide = ",".join(f"_ZGV{shape}_{name}({to})" for _, shape, to in self.variants())
+        return f"{name},vector-function-abi-variant={wide}\n{name},speculatable\n"
 
 
 def _functions() -> Iterator[_Function]:
@@ -240,7 +240,7 @@ TEXT = (
 )
 """The functions under their other names. What is not called leaves nothing behind."""
 
-LINES = "".join(one.line for one in _functions())
+LINES = "".join(one.lines for one in _functions())
 """The table. clang complains of functions that a program has not, so each gets its own."""
 
 SCRIPT = f"""\
