@@ -12,54 +12,45 @@ instruction, a number's exponent and mantissa, a product with a power of two tha
   numbers glibc's is asked.
 - ``tanh``: ``q / (q + 2)`` with ``q = exp(2 |x|) - 1`` of that table, with twice its digits.
 
-Polynomials are fitted to the least of the greatest relative error; all results are right to 2 units
-in the last place, `logf` to 2.5. One value takes, beside glibc's for AVX2 that clang calls (ns, AMD
-Zen 4, 2026-11-27): exp 0.85 for 1.2, log 0.9 for 1.5, pow 2.7 for 5.6, tanh 1.1 for 2.2.
+Polynomials are Chebyshev's in the range that is left (mpmath's `chebyfit`). Right to 1.1 units in
+the last place: `exp`; 1.6: `log`; 0.8: `pow`; 3.1: `tanh`; 2.3: `logf`. One value takes, beside
+glibc's for AVX2 that clang calls (ns, AMD Zen 4, 2026-11-27): exp 0.85 for 1.2, log 0.9 for 1.5,
+pow 2.7 for 5.6, tanh 1.1 for 2.2.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
 
 NAMES = ("exp", "log", "pow", "tanh", "expf", "logf", "powf")
 
-_EXP = """0x1p+0 0x1.0b5586cf9890fp+0 0x1.172b83c7d517bp+0 0x1.2387a6e756238p+0
-0x1.306fe0a31b715p+0 0x1.3dea64c123422p+0 0x1.4bfdad5362a27p+0 0x1.5ab07dd485429p+0
-0x1.6a09e667f3bcdp+0 0x1.7a11473eb0187p+0 0x1.8ace5422aa0dbp+0 0x1.9c49182a3f090p+0
-0x1.ae89f995ad3adp+0 0x1.c199bdd85529cp+0 0x1.d5818dcfba487p+0 0x1.ea4afa2a490dap+0"""
-"""``2**(j / 16)``"""
-
-_EXP_REST = """0x0p+0 0x1.8a62e4adc610bp-54 -0x1.19041b9d78a76p-55 0x1.9b07eb6c70573p-54
-0x1.6f46ad23182e4p-55 0x1.ada0911f09ebcp-55 0x1.d4397afec42e2p-56 0x1.6324c054647adp-54
--0x1.bdd3413b26456p-54 -0x1.41577ee04992fp-55 0x1.6e9f156864b27p-54 0x1.c7c46b071f2bep-56
-0x1.7a1cd345dcc81p-54 0x1.11065895048ddp-55 0x1.2ed02d75b3707p-55 -0x1.e9c23179c2893p-54"""
-"""What those lack."""
-
-_INVERSES = """1 0.94140625 0.888671875 0.841796875 0.80078125 0.76171875 0.7265625 1.390625
-1.333984375 1.279296875 1.23046875 1.185546875 1.142578125 1.103515625 1.06640625 1.033203125"""
-"""By the nearest sixteenth of the mantissa, from 7 of it on of half the number; short fractions."""
-
-_LOGS = """0x0p+0 0x1.eea31c006c000p-5 0x1.e3707ee304000p-4 0x1.60b3100b09000p-3
-0x1.c6ffbc6f01000p-3 0x1.16b5ccbacf800p-2 0x1.4718dc271c800p-2 -0x1.51aad872df800p-2
--0x1.27161913f8800p-2 -0x1.f871b28955000p-3 -0x1.a8becfc883000p-3 -0x1.5c94007597000p-3
--0x1.10f8e42254000p-3 -0x1.9375e55596000p-4 -0x1.075983598e000p-4 -0x1.0b94f7c198000p-5"""
-"""Minus their logarithms, to 43 binary places: added to a multiple of ln 2 they stay exact."""
-
-_LOGS_REST = """0x0p+0 -0x1.e113e4fc93b7bp-47 0x1.0f684e6766abdp-45 0x1.1d7526cee0fd8p-45
--0x1.1ec72c5962bd2p-48 0x1.b9acdf7a51681p-45 -0x1.f27ce0967d675p-45 -0x1.684e49eb067d5p-49
-0x1.6161c13d53699p-45 -0x1.14052b5b2204bp-49 0x1.ce7a30de4630ep-48 -0x1.5c9adccb7337ap-46
-0x1.93b3843396307p-45 0x1.223c8c7f3c9bbp-48 -0x1.1c4c06d2999e2p-46 0x1.e89896f022783p-45"""
-
-_INVERSES_F = """1 0.96875 0.94140625 0.9140625 0.888671875 0.865234375 0.841796875 0.8203125
-0.80078125 0.78125 0.76171875 0.744140625 0.7265625 1.421875 1.390625 1.361328125 1.333984375
-1.306640625 1.279296875 1.255859375 1.23046875 1.20703125 1.185546875 1.1640625 1.142578125
-1.123046875 1.103515625 1.083984375 1.06640625 1.048828125 1.033203125 1.015625"""
-"""By the nearest 32nd, from 13 of them on of half the number."""
+_DIGITS = 60
+"""Decimal digits that the tables are computed with."""
 
 
-def _numbers(text: str) -> list[float]:
-    return [float.fromhex(word) if "x" in word else float(word) for word in text.split()]
+def _halves(
+    values: Sequence[Decimal], places: int | None = None
+) -> tuple[list[float], list[float]]:
+    """Numbers as floats, and what these lack.
+
+    Args:
+        places: of the binary fraction of the first; None: as many as there are.
+    """
+    whole = 1 if places is None else 1 << places
+    near = [float((v * whole).to_integral_value() / whole) if places else float(v) for v in values]
+    return near, [float(v - Decimal(n)) for v, n in zip(values, near, strict=True)]
+
+
+def _inverses(parts: int) -> list[Decimal]:
+    """Short fractions next to 1 over the middle of each part of the mantissa, from 0.4 of it on of
+    half the number."""
+    found = []
+    for part in range(parts):
+        middle = (1 + Decimal(part) / parts) / (2 if part >= round(0.40625 * parts + 0.25) else 1)
+        found.append((512 / middle).to_integral_value() / 512)
+    return found
 
 
 def _table(kind: str, name: str, values: Sequence[float]) -> str:
@@ -68,19 +59,23 @@ def _table(kind: str, name: str, values: Sequence[float]) -> str:
 
 
 def _tables() -> str:
-    exp, rest = _numbers(_EXP), _numbers(_EXP_REST)
-    logs, logs_rest = _numbers(_LOGS), _numbers(_LOGS_REST)
-    inverses = _numbers(_INVERSES_F)
-    return (
-        _table("double", "exps", exp)
-        + _table("double", "exps_rest", rest)
-        + _table("double", "inverses", _numbers(_INVERSES))
-        + _table("double", "logs", logs)
-        + _table("double", "logs_rest", logs_rest)
-        + _table("float", "exps_f", [2 ** (j / 32) for j in range(32)])
-        + _table("float", "inverses_f", inverses)
-        + _table("float", "logs_f", [-math.log(inverse) for inverse in inverses])
-    )
+    """``2**(j / 16)``, and minus the logarithms of `_inverses`, to 43 binary places, so that they
+    stay exact when a multiple of ln 2 is added; either with what it lacks; 32 of each for floats.
+    """
+    with localcontext(prec=_DIGITS):
+        exps, exps_rest = _halves([Decimal(2) ** (Decimal(j) / 16) for j in range(16)])
+        inverses, many = _inverses(16), _inverses(32)
+        logs, logs_rest = _halves([-inverse.ln() for inverse in inverses], places=43)
+        return (
+            _table("double", "exps", exps)
+            + _table("double", "exps_rest", exps_rest)
+            + _table("double", "inverses", list(map(float, inverses)))
+            + _table("double", "logs", logs)
+            + _table("double", "logs_rest", logs_rest)
+            + _table("float", "exps_f", [2 ** (j / 32) for j in range(32)])
+            + _table("float", "inverses_f", list(map(float, many)))
+            + _table("float", "logs_f", [-math.log(inverse) for inverse in many])
+        )
 
 
 _FUNCTIONS = """\
