@@ -19,6 +19,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from loopbook.errors import IllegalStepError, LoopbookError
+from loopbook.normal_form.inlining import MOST_BODY
 from loopbook.normal_form.producer import work_of
 from loopbook.program import expr, walk
 from loopbook.program.accesses import own_accesses
@@ -29,9 +30,6 @@ from loopbook.program.tree import Assignments, Loop, Program
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
 from loopbook.steps.region import put_for
-
-MOST_BODY = 128
-"""Instructions of a nest that comes of two: docc looks at every two of them."""
 
 
 def with_fused_neighbours(program: Program) -> Program:

@@ -13,20 +13,16 @@ After: as ``kernel(…, width=h)``, and::
 
 from __future__ import annotations
 
-import ast
 import functools
-import operator
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import arith, nests
+from loopbook.frontend import nests
 from loopbook.frontend.calls import call
 from loopbook.frontend.constructs.builtin import _items
-from loopbook.frontend.operators import lift, operate
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -97,36 +93,6 @@ def _each(t: Translator, function: Value, args: tuple[Value, ...]) -> Value:
 def _pythons(t: Translator, array: Array, own: tuple[Int, ...]) -> Scalar:
     element = t.code.let(array.element(own))
     return replace(element, weak=True) if type(element) is Scalar else element
-
-
-def _operator(kind: type) -> Callable[..., Value]:
-    return lambda t, a, b: operate(t, kind, a, b)
-
-
-for _function, _kind in (
-    (operator.add, ast.Add), (operator.sub, ast.Sub), (operator.mul, ast.Mult),
-    (operator.truediv, ast.Div), (operator.floordiv, ast.FloorDiv), (operator.mod, ast.Mod),
-    (operator.pow, ast.Pow), (operator.matmul, ast.MatMult), (operator.and_, ast.BitAnd),
-    (operator.or_, ast.BitOr), (operator.xor, ast.BitXor), (operator.lshift, ast.LShift),
-    (operator.rshift, ast.RShift),
-):  # fmt: skip
-    lowers(_function)(_operator(_kind))
-
-
-def _comparison(symbol: str) -> Callable[..., Value]:
-    return lambda t, a, b: lift(t, lambda x, y: arith.compare(t.code, symbol, x, y), a, b)
-
-
-for _function, _symbol in (
-    (operator.lt, "<"), (operator.le, "<="), (operator.gt, ">"), (operator.ge, ">="),
-    (operator.eq, "=="), (operator.ne, "!="),
-):  # fmt: skip
-    lowers(_function)(_comparison(_symbol))
-
-
-@lowers(operator.neg)
-def negative(t: Translator, a: Value) -> Value:
-    return lift(t, lambda x: arith.unary(t.code, "-", x), a)
 
 
 @lowers(functools.reduce)

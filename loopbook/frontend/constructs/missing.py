@@ -102,28 +102,27 @@ def nanargmin(a, axis=None):
     return np.argmin(np.where(missing, np.inf, a), axis=axis)
 
 
-@written(np.nanmedian)
-def nanmedian(a):
+def _there(a):
+    """The numbers among some elements; there is one."""
     there = a[~np.isnan(a)]
     if len(there) == 0:
         raise ValueError
-    return np.median(there)
+    return there
+
+
+@written(np.nanmedian)
+def nanmedian(a):
+    return np.median(_there(a))
 
 
 @written(np.nanpercentile)
 def nanpercentile(a, q):
-    there = a[~np.isnan(a)]
-    if len(there) == 0:
-        raise ValueError
-    return np.percentile(there, q)
+    return np.percentile(_there(a), q)
 
 
 @written(np.nanquantile)
 def nanquantile(a, q):
-    there = a[~np.isnan(a)]
-    if len(there) == 0:
-        raise ValueError
-    return np.quantile(there, q)
+    return np.quantile(_there(a), q)
 
 
 @lowers(np.nan_to_num)
