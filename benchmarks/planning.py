@@ -39,7 +39,9 @@ import numpy as np
 from loopbook.client import fit
 from loopbook.client.opening import open_book
 from loopbook.client.plan import plan_nests
+from loopbook.program.json_text import dumped
 from loopbook.program.nest import Nest
+from loopbook.program.tree import Program
 from loopbook.sdfg import program
 from loopbook.sdfg.frontend import trace
 from loopbook.server.pauses import spare_pauses
@@ -128,7 +130,7 @@ def _measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         fit.Trials.fit = _timed(fit.Trials.fit, "try", spent)
         warm = False
         for suite, workload in _programs(options):
-            text, nests = _prepared(workload)
+            text, tree, nests = _prepared(workload)
             for nest in nests if warm else [nests[0], *nests]:
                 layered.fits.clear()
                 layered.candidates.clear()
@@ -142,6 +144,7 @@ def _measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     exclude=polybench.family(workload.name)
                     if suite == "polybench"
                     else [workload.name],
+                    tree=tree,
                 )
                 total = time.thread_time() - begun
                 if warm:
@@ -178,10 +181,13 @@ def _programs(options: argparse.Namespace) -> Iterator[tuple[str, Workload]]:
         yield "synthetic", synthetic.load(name)
 
 
-def _prepared(workload: Workload) -> tuple[str, list[Nest]]:
+def _prepared(workload: Workload) -> tuple[str, Program, list[Nest]]:
+    """The prepared program as text and as a tree, as servers and clients have it, and its nests."""
     preset = next(iter(workload.parameters))
-    sdfg, nests = program.prepare_nests(trace(workload.kernel, workload.arguments(preset)))
-    return sdfg.to_json(), nests
+    document, tree, nests = program.prepare_tree(
+        trace(workload.kernel, workload.arguments(preset))
+    )
+    return dumped(document), tree, nests
 
 
 def _print(suite: str, rows: list[dict[str, Any]]) -> None:

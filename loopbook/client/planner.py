@@ -23,6 +23,7 @@ from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.forms import Form, rows_in_one, sums_in_memory
 from loopbook.client.heuristics import by_memory, by_rules, with_kept
+from loopbook.client.inner_nests import InnerNest, of_inner_nests
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import product_calls
 from loopbook.client.orders import along_memory, rest_along_memory, taken_apart
@@ -176,6 +177,7 @@ class Planner:
         if self._count == 1 and not context.parallel:
             usable = without_gathers(nest, self._fit, usable, trips)
         usable = self._in_other_form(nest, usable, trips, hot)
+        usable = self._of_inner(nest, usable, trips)
         if not records:
             if usable or self._expressions:
                 usable = along_memory(nest, self._fit, usable)
@@ -234,6 +236,25 @@ class Planner:
             for one in found
             if one.predicted_speedup > expected * form.slower
         )
+
+    def _of_inner(
+        self, nest: Nest, near: tuple[Choice, ...], trips: Trips
+    ) -> tuple[Choice, ...]:
+        """`near` with what books have for the nests inside of one that runs in order in front, if
+        that promises more."""
+        found = of_inner_nests(nest, self._fit, self._alone, trips)
+        expected = near[0].predicted_speedup if near else WORTH_USING
+        if found is None or found.predicted_speedup <= expected:
+            return near
+        return (found, *near)[: self._count]
+
+    def _alone(self, inner: InnerNest) -> tuple[Choice, ...]:
+        """Choices for a nest that stands in another one."""
+        planner, nest = self._for(inner.trials), inner.nest
+        (embedding,) = self._layered.encoder.encode_many([nest])
+        _, found = planner.plan(nest, lambda: {nest.fingerprint: embedding}, inner.trips, hot=False)
+        self._patience = planner._patience
+        return found
 
     def measured(self, nest: Nest, usable: tuple[Choice, ...], trips: Trips) -> Measurement | None:
         """Times of this very nest as planned, at about the size at hand, if the book has them."""

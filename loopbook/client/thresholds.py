@@ -109,6 +109,9 @@ WORTH_USING = 1.02
 """A record of the very nest is used from this speedup on: below, it is noise. Chosen; trisolv's
 47 µs came out at 0.99 to 1.02 times docc's in four runs (docs/evaluation.md)."""
 
+LEAST_SHARE = 0.05
+"""Of a nest's iterations: what stands inside and runs fewer is not looked up by itself. Chosen."""
+
 KEEP = 1.02
 """A choice that is measured has to be this many times faster than what it replaces. As
 `WORTH_USING`."""

@@ -44,6 +44,8 @@ def clipped(recipe: Recipe, trips: Mapping[str, int]) -> Recipe:
         named = {name.rstrip("*") for name in step.loops}
         if step.op == "buffer" and named & {name.removesuffix(".tile") for name in gone}:
             return recipe
+        if gone and step.op == "stage" and step.args[-1] == "in":
+            return recipe
         if named & gone:
             if step.op != "interchange":
                 return recipe

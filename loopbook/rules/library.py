@@ -104,7 +104,9 @@ def _of_solve(nest: Nest, context: TuningContext) -> Steps:
     scalars = carried(nest)
     for inner in nest.loops:
         outer = nest.loops[inner.parent]
-        if inner.parent <= top.index or outer.parent != top.index or not top.indvar:
+        if inner.parent <= top.index or outer.parent != top.index:
+            continue
+        if not (top.indvar and outer.indvar and inner.indvar):  # a while loop counts nothing
             continue
         for column, reduction in ((outer, inner), (inner, outer)):
             found = related((top.name, outer.name, inner.name), top, column, reduction)

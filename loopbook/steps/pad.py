@@ -20,8 +20,9 @@ from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
 from loopbook.steps.region import Region
 
-_ARITHMETIC = ("assign", "fp_")
-"""How operations begin that may be given any numbers."""
+_ARITHMETIC = ("assign", "fp_", "cmath:")
+"""How operations begin that may be given any numbers: functions of numbers do nothing but return
+one, of what a buffer happens to hold as well."""
 
 
 class Pad(Step):

@@ -126,7 +126,7 @@ class Workload:
             data = dict(made)
         else:
             values = made if isinstance(made, tuple) else (made,)
-            data = self._named(values, [p.name for p in parameters if p.name not in sizes])
+            data = self._named(values, [p.name for p in parameters], sizes)
         available = {**sizes, **data}
         arguments = []
         for parameter in parameters:
@@ -141,14 +141,20 @@ class Workload:
                 )
         return arguments
 
-    def _named(self, values: tuple[Any, ...], wanted: list[str]) -> dict[str, Any]:
-        """Names for a tuple: the return line's if they serve the kernel, else by position."""
+    def _named(
+        self, values: tuple[Any, ...], arguments: list[str], sizes: Parameters
+    ) -> dict[str, Any]:
+        """Names for a tuple: the return line's if they serve the kernel, else by position, with or
+        without the sizes."""
+        wanted = [name for name in arguments if name not in sizes]
         if len(self._returned) == len(values):
             data = dict(zip(self._returned, values, strict=True))
             if data.keys() >= set(wanted) or len(values) != len(wanted):
                 return data
         if len(values) == len(wanted):
             return dict(zip(wanted, values, strict=True))
+        if len(values) == len(arguments):
+            return dict(zip(arguments, values, strict=True))
         raise WorkloadError(
             f"{self.path}: initialize returns {len(values)} values, "
             f"{self.kernel.__name__} takes {len(wanted)} besides the sizes; return them by name"

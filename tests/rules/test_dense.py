@@ -37,8 +37,20 @@ def column_sums(A, s):
             s[i] += A[i, j]
 
 
+def shortest(A, B, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(B.shape[0]):
+                C[i, j] = min(C[i, j], A[i, k] + B[k, j])
+
+
 def test_padded_tiles_are_right_for_every_size(tmp_path):
     check_recipe(matmul, SIZES, steps(PACKED + MICRO), tmp_path)
+
+
+def test_functions_of_what_lies_beyond_do_no_harm(tmp_path):
+    recipe = packed(4, 8, 16).replace("A2 out", "A0 out").replace("A1 in", "A2 in")
+    check_recipe(shortest, SIZES, steps(recipe + MICRO), tmp_path)
 
 
 def test_padded_tiles_are_right_with_threads(tmp_path):

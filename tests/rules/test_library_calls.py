@@ -14,7 +14,7 @@ from loopbook.program import walk
 from loopbook.program.accesses import accesses
 from loopbook.program.dataflow import Reference
 from loopbook.rules import TuningContext
-from loopbook.rules.library import library_call
+from loopbook.rules.library import library_call, library_calls
 from loopbook.workloads.polybench.cholesky import kernel as cholesky
 from loopbook.workloads.polybench.lu import kernel as lu
 
@@ -218,3 +218,20 @@ def test_a_triangle_that_may_be_large_is_refused():
         bench.apply(op, args)
     with pytest.raises(IllegalStepError, match="not known to be small"):
         bench.apply("library", ("L0.part1",))
+
+
+def searched_then_scaled(A, x, B):
+    for t in range(2):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                B[i, j] += A[i, j] * x[t]
+            k = 0
+            while k < x.shape[0] - 1 and x[k] < B[i, 0]:
+                k += 1
+            B[i, 0] = x[k]
+
+
+def test_a_loop_that_counts_nothing_is_no_part_of_a_solve():
+    (nest,) = nests_of(searched_then_scaled, (random(6, 7), random(5), random(6, 7)))
+    assert any(not loop.indvar for loop in nest.loops)
+    assert list(library_calls(nest, AROUND)) == []

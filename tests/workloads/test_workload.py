@@ -59,6 +59,13 @@ def test_tuple_without_names_goes_by_position(write):
     assert A.shape == (4,)
 
 
+def test_a_tuple_without_names_may_repeat_the_sizes(write):
+    kernel = "def kernel(A, N):\n    A[0] = N\n"
+    initialize = "def initialize(N):\n    return np.ones(N) * 2, N\n"
+    A, n = load_workload(write(HEAD, initialize, kernel)).arguments("S")
+    assert (A.shape, n) == ((4,), 4)
+
+
 def test_single_value_is_a_tuple_of_one(write):
     initialize = "def initialize(N):\n    return np.ones(N)\n"
     (A,) = load_workload(write(HEAD, initialize, "def kernel(A):\n    A[0] = 2\n")).arguments("S")

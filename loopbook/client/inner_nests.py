@@ -1,0 +1,129 @@
+"""What stands inside a loop that runs in order, as nests of their own.
+
+Books have nests, and a nest is an outermost loop. In a program that repeats something, such as ::
+
+    for t: {for i: for j: for k: C[i, j] = min(C[i, j], A[i, k] + B[k, j])}; …
+
+few have met the whole, and many the product in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from loopbook.client.decision import Choice
+from loopbook.client.fit import Fit, Refusal, Trials
+from loopbook.client.sizes import Trips
+from loopbook.client.thresholds import LEAST_SHARE, WORTH_USING
+from loopbook.program import walk
+from loopbook.program.nest import Nest
+from loopbook.program.nests import read_nest
+from loopbook.program.tree import Loop, Program
+from loopbook.program.trips import iterations
+from loopbook.recipes.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class InnerNest:
+    """A nest inside another one.
+
+    Attributes:
+        nest: as if it were a program's only one.
+        trials: of recipes on it.
+        trips: how often its loops run, by its own names for them.
+        share: of all iterations, those that are its own, 0 to 1.
+    """
+
+    nest: Nest
+    trials: Trials
+    trips: Trips
+    share: float
+    _around: Nest
+    _first: int
+
+    def renamed(self, recipe: Recipe) -> Recipe:
+        """A recipe for it in the words of the nest around it."""
+        loops = {one.name: f"L{one.index + self._first}" for one in self.nest.loops}
+        known = {one.data: one.name for one in self._around.arrays}
+        return recipe.rename(loops, {one.name: known[one.data] for one in self.nest.arrays})
+
+
+def of_inner_nests(
+    nest: Nest,
+    fit: Callable[[Nest, Recipe], Fit | Refusal],
+    choices: Callable[[InnerNest], tuple[Choice, ...]],
+    trips: Trips,
+) -> Choice | None:
+    """The choices for the nests inside of one as one choice for it; None if none of them gains.
+
+    Args:
+        choices: for a nest by itself, the best first.
+    """
+    whole = fit(nest, Recipe()) if _inside(nest) else None
+    if not isinstance(whole, Fit) or whole.after is None:
+        return None
+    steps, saved, best = Recipe(), 0.0, None
+    for inner in inner_nests(nest, whole.after.program, trips):
+        choice = next(filter(_gains, choices(inner)), None)
+        if choice is None:
+            continue
+        found = fit(nest, Recipe((*steps, *inner.renamed(choice.recipe))))
+        if isinstance(found, Fit):
+            steps = found.recipe
+            saved += inner.share * (1 - 1 / choice.predicted_speedup)
+            best = choice if best is None else max(best, choice, key=_promise)
+    if best is None:
+        return None
+    return replace(best, recipe=steps, predicted_speedup=1 / (1 - saved), lower=0.0)
+
+
+def _promise(choice: Choice) -> float:
+    return choice.predicted_speedup
+
+
+def _gains(choice: Choice) -> bool:
+    return len(choice.recipe) > 0 and choice.predicted_speedup > WORTH_USING
+
+
+def inner_nests(nest: Nest, program: Program, trips: Trips) -> list[InnerNest]:
+    """The nests of two loops or more directly inside of loops that run in order, those left out
+    that hardly count.
+
+    Args:
+        program: that the nest stands in.
+        trips: of its loops.
+    """
+    total = iterations(nest, trips)
+    found = []
+    for loop in _inside(nest):
+        alone = walk.with_children(program, (loop,))
+        inner = read_nest(loop, program.containers)
+        first = next(one.index for one in nest.loops if one.element_id == loop.id)
+        own = {one.name: f"L{one.index + first}" for one in inner.loops}
+        known = {name: trips[outer] for name, outer in own.items() if outer in trips}
+        repeated = _repeated(nest, first, trips)
+        count = iterations(inner, known)
+        share = 0.0 if not (total and count and repeated) else repeated * count / total
+        if share >= LEAST_SHARE:
+            found.append(InnerNest(inner, Trials("", alone), known, share, nest, first))
+    return found
+
+
+def _inside(nest: Nest) -> list[Loop]:
+    """The loops that hold loops, and stand in loops that run in order and hold something else."""
+    band = walk.band(nest.loop) if isinstance(nest.loop, Loop) else []
+    if not band or any(loop.kind != "for" for loop in band):
+        return []
+    loops = (node for node in band[-1].body.children if isinstance(node, Loop))
+    return [one for one in loops if any(isinstance(inner, Loop) for inner in one.body.children)]
+
+
+def _repeated(nest: Nest, number: int, trips: Trips) -> int | None:
+    """How often a loop of a nest is reached, as far as that is known."""
+    product = 1
+    for loop in nest.ancestry(nest.loops[number].parent):
+        if loop.name not in trips:
+            return None
+        product *= max(1, trips[loop.name])
+    return product
