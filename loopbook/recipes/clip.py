@@ -24,6 +24,10 @@ from collections.abc import Mapping
 from loopbook.recipes.recipe import Recipe
 from loopbook.steps import Step
 
+WORTH_PACKING = 32
+"""Iterations from which on a panel is worth a copy, though it is no whole one. Sums of minima over
+40 and 100 run 1.3 and 1.5 times as fast with copies, over 5 at 0.7 (AVX-512, 2026-11-27)."""
+
 
 def clipped(recipe: Recipe, trips: Mapping[str, int]) -> Recipe:
     """The recipe without tiles that would never be whole; itself if it has none, does more with the
@@ -34,17 +38,19 @@ def clipped(recipe: Recipe, trips: Mapping[str, int]) -> Recipe:
     """
     tiled = Counter(step.loops[0] for step in recipe if step.op == "tile")
     gone: set[str] = set()
+    deepest = 0
     kept: list[Step] = []
     for step in recipe:
         if step.op == "tile":
             loop, size = step.args
             if trips.get(str(loop), int(size)) < int(size) and tiled[str(loop)] == 1:
                 gone.add(f"{loop}.tile")
+                deepest = max(deepest, trips[str(loop)])
                 continue
         named = {name.rstrip("*") for name in step.loops}
         if step.op == "buffer" and named & {name.removesuffix(".tile") for name in gone}:
             return recipe
-        if gone and step.op == "stage" and step.args[-1] == "in":
+        if step.op == "stage" and step.args[-1] == "in" and deepest >= WORTH_PACKING:
             return recipe
         if named & gone:
             if step.op != "interchange":

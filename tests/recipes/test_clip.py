@@ -49,9 +49,14 @@ def test_tiles_that_may_be_whole_stay(trips):
         "tile L0 64\nparallel L0.tile\n",
         "tile L0 64\ntile L0.tile 4\n" + MICRO,
         "tile L0 64\nstage L0.tile A1 in\n",
-        "tile L0 64\ntile L1 4\nstage L1.tile A1 in\n",
     ],
 )
 def test_a_recipe_that_does_more_with_its_tiles_stays(text):
     recipe = Recipe.parse(text)
     assert clipped(recipe, {"L0": 5}) is recipe
+
+
+@pytest.mark.parametrize(("depth", "copied"), [(5, False), (40, True)])
+def test_panels_that_are_worth_a_copy_stay(depth, copied):
+    recipe = Recipe.parse("tile L0 64\ntile L1 4\nstage L1.tile A1 in\n")
+    assert (clipped(recipe, {"L0": depth}) is recipe) == copied
