@@ -11,6 +11,9 @@ MOST_COPIED = 40_000
 """Nodes that stand in several places once branches take the place of ``continue``: with every
 branch in a branch there may be twice as many ends."""
 
+PYTHONS = "loopbook_extremes_are_pythons"
+"""A name that loops of our own know where all ``max`` and ``min`` of floats in them are Python's."""
+
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
     """`ast.walk` without the contexts of variables, in a third of the time: functions are gone

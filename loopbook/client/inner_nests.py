@@ -1,8 +1,9 @@
-"""What stands inside a loop that runs in order, as nests of their own.
+"""What stands inside of loops that only repeat it, as nests of their own.
 
-Books have nests, and a nest is an outermost loop. In a program that repeats something, such as ::
+Books have nests, and a nest is an outermost loop. In a program that does something several times,
+or for several data, such as ::
 
-    for t: {for i: for j: for k: C[i, j] = min(C[i, j], A[i, k] + B[k, j])}; …
+    for t: for i: for j: for k: C[t, i, j] = min(C[t, i, j], A[t, i, k] + B[t, k, j])
 
 few have met the whole, and many the product in it.
 """
@@ -16,7 +17,7 @@ from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit, Refusal, Trials
 from loopbook.client.sizes import Trips
 from loopbook.client.thresholds import LEAST_SHARE, WORTH_USING
-from loopbook.program import walk
+from loopbook.program import expr, walk
 from loopbook.program.nest import Nest
 from loopbook.program.nests import read_nest
 from loopbook.program.tree import Loop, Program
@@ -87,8 +88,8 @@ def _gains(choice: Choice) -> bool:
 
 
 def inner_nests(nest: Nest, program: Program, trips: Trips) -> list[InnerNest]:
-    """The nests of two loops or more directly inside of loops that run in order, those left out
-    that hardly count.
+    """The nests of several loops inside of loops that repeat them, those left out that hardly
+    count.
 
     Args:
         program: that the nest stands in.
@@ -111,12 +112,28 @@ def inner_nests(nest: Nest, program: Program, trips: Trips) -> list[InnerNest]:
 
 
 def _inside(nest: Nest) -> list[Loop]:
-    """The loops that hold loops, and stand in loops that run in order and hold something else."""
-    band = walk.band(nest.loop) if isinstance(nest.loop, Loop) else []
-    if not band or any(loop.kind != "for" for loop in band):
+    """The loops directly inside of a nest's outermost one, if that runs in order, or each of its
+    iterations has data of its own. What only stands in each other has to be three loops: of two
+    the whole says as much."""
+    around = nest.loop
+    if not isinstance(around, Loop) or not _stands_around(around, nest):
         return []
-    loops = (node for node in band[-1].body.children if isinstance(node, Loop))
-    return [one for one in loops if any(isinstance(inner, Loop) for inner in one.body.children)]
+    least = 3 if len(around.body.children) == 1 else 2
+    loops = (node for node in around.body.children if isinstance(node, Loop))
+    return [loop for loop in loops if _height(loop) >= least]
+
+
+def _stands_around(loop: Loop, nest: Nest) -> bool:
+    if loop.kind == "for":
+        return True
+    arrays = [access for access in nest.accesses if access.subset]
+    return all(any(loop.variable in expr.symbols(one) for one in a.subset) for a in arrays)
+
+
+def _height(loop: Loop) -> int:
+    """How many loops stand in each other at most, this one included."""
+    inner = (_height(node) for node in loop.body.children if isinstance(node, Loop))
+    return 1 + max(inner, default=0)
 
 
 def _repeated(nest: Nest, number: int, trips: Trips) -> int | None:

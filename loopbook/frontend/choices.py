@@ -68,6 +68,8 @@ def extreme(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
         return constant((max if op == ">" else min)(left.value, right.value))
     if dtype.kind == "b":
         return logical("|" if op == ">" else "&", left, right)
+    if dtype.kind == "f":
+        code.extremes.add("numpy")
     left, right = (code.let(_same_type(code, side, dtype)) for side in (left, right))
     name = "max" if op == ">" else "min"
     return Scalar(f"{name}({bare(left.text)}, {bare(right.text)})", dtype, weak)

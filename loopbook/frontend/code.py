@@ -103,6 +103,8 @@ class Code:
         raises: at how many places Python may raise.
         checks_places: whether what decides that may be whether numbers are places in an array.
         optional: whether names may be None until they are numbers (see `optional`).
+        extremes: whose ``max`` and ``min`` of floats there are, "numpy" or "python".
+        pythons: whether all of them are Python's, so that the loops may call them so.
         origin: line of the original that is being translated.
         computed: what variables hold that get their only values outside of all loops and branches.
         raised: ends of slices that are 0 where they would be less, by the variables that hold them:
@@ -126,6 +128,8 @@ class Code:
     halos: list[Halo] = field(default_factory=list)
     rolled: dict[Array, tuple[Array, tuple[Int | None, ...]]] = field(default_factory=dict)
     differs: bool = False
+    extremes: set[str] = field(default_factory=set)
+    pythons: bool = False
     floats: frozenset[tuple[int, int]] = frozenset()
     wide: bool = False
     telling: frozenset[str] = frozenset()

@@ -117,10 +117,12 @@ def _lower(
     telling: frozenset[str] = frozenset(),
     *,
     optional: bool = False,
+    pythons: bool | None = None,
 ) -> Lowered:
     node = parsed(func)
     file = inspect.getsourcefile(func) or ""
     code = Code(origin=node.lineno, floats=floats, telling=telling, optional=optional)
+    code.pythons = pythons is True
     signature = inspect.signature(func)
     try:
         bound = signature.bind(*args)
@@ -155,13 +157,18 @@ def _lower(
             raise code.untold()
         result, _used = returned(t, value)
     except FloatsInListError as error:
-        return _lower(func, args, found, floats | {error.made}, telling, optional=optional)
+        more = floats | {error.made}
+        return _lower(func, args, found, more, telling, optional=optional, pythons=pythons)
     except SortsError as error:
-        return _lower(func, args, found, floats, telling | error.wanted, optional=optional)
+        more = telling | error.wanted
+        return _lower(func, args, found, floats, more, optional=optional, pythons=pythons)
     except LoweringError as error:
         if error.file:
             raise
         raise type(error)(error.what, error.line or code.origin, file) from None
+    alone = code.extremes == {"python"}
+    if code.extremes and pythons in (None, not alone):
+        return _lower(func, args, found, floats, telling, optional=optional, pythons=alone)
     lowered = assembled(
         func.__name__ if func.__name__.isidentifier() else "function",  # <lambda>
         parameters,
@@ -171,7 +178,7 @@ def _lower(
         func.__defaults__ or (),
     )
     things = tuple(code.things.items())
-    lowered = replace(lowered, differs=code.differs, things=things)
+    lowered = replace(lowered, differs=code.differs, things=things, pythons=code.pythons)
     if found is None and not lowered.holds(*bound.args):
         raise LoweringError(f"{func.__name__}() refuses these arguments", node.lineno, file)
     return lowered

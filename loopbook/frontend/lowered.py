@@ -32,6 +32,7 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend.room import Room
+from loopbook.syntax import PYTHONS
 
 
 class SupposedError(LoweringError):
@@ -109,6 +110,7 @@ class Lowered:
         differs: whether docc would make something else of the function itself: an index may be
             negative, for these arguments or others, a number is rounded to 32 bits, or a short loop
             is written out.
+        pythons: whether ``max`` and ``min`` of floats in it are Python's own, not NumPy's.
     """
 
     name: str
@@ -135,6 +137,7 @@ class Lowered:
     things: tuple[tuple[str, type], ...] = ()
     words: tuple[tuple[str, np.dtype], ...] = ()
     copied: tuple[str, ...] = ()
+    pythons: bool = False
 
     @cached_property
     def narrow(self) -> Lowered:
@@ -158,17 +161,18 @@ class Lowered:
     @cached_property
     def kernel(self) -> FunctionType:
         """The loops as a Python function; docc can read its source."""
-        return self._made(self.kernel_source, self.name, {"math": math, "np": np})
+        names = {"math": math, "np": np} | ({PYTHONS: True} if self.pythons else {})
+        return self._made(self.kernel_source, self.name, names)
 
     @cached_property
     def plain_kernel(self) -> FunctionType:
         """The loops to be run as Python: maths as NumPy's, so that nothing raises, and a NaN stays
         one."""
+        extremes = {} if self.pythons else {"max": _maximum, "min": _minimum}
         return self._made(
             self.kernel_source,
             self.name,
-            {"math": _Maths(), "np": np, "max": _maximum, "min": _minimum}
-            | {"float": np.float64, "int": _word},
+            {"math": _Maths(), "np": np, "float": np.float64, "int": _word} | extremes,
         )
 
     def wrap(

@@ -27,7 +27,8 @@ def pivot_cuts(nest: Nest, random: Random, context: TuningContext) -> Steps:
         after = second if second != first else f"{first}.rest"
         steps += [step("cut", first, pivot), step("cut", after, pivot, 1)]
         vectors += [first, f"{after}.rest"]
-    steps.append(step("if_convert", pivot))
+    if nest.branches and nest.arrays[0].dtype.startswith(("int", "uint")):
+        steps.append(step("if_convert", pivot))
     return steps + [
         step(op, name) for op in ("mark_parallel", "hoist", "vectorize") for name in vectors
     ]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from loopbook.dependence import keep_apart
 from loopbook.dependence.body import LoopNode, Touch, statements
@@ -11,6 +11,7 @@ from loopbook.program.dataflow import Block, Memlet, Tasklet
 from loopbook.program.expr import Expr
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.tree import Branch, Case, Node, Sequence
+from loopbook.program.walk import preorder
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
@@ -43,17 +44,22 @@ class Hoist(Step):
     def apply(self, editor: Editor) -> None:
         """Legal for elements whose indices do not change in the loop, and that it does not write.
 
-        They are loaded only if the loop runs at all. What a branch may leave out is not loaded.
+        They are loaded only if the loop runs at all. What a branch may leave out is not loaded for
+        its sake, but taken from what is.
         """
         region, node = read_in_place(editor, self.loop)
         if any(isinstance(child, LoopNode) for child in node.children):
             raise IllegalStepError("the loop holds loops")
         changing = {node.variable} | written(node.loop)
         found: dict[tuple[str, tuple[str, ...]], list[Memlet]] = {}
-        for load, memlet in _loads(node.loop):
+        for load, _ in _loads(node.loop.body.children):
             place = Touch(load.container, load.subset, False).place
             if changing.isdisjoint(name for index in place for name in expr.symbols(index)):
-                found.setdefault((load.container, place), []).append(memlet)
+                found[load.container, place] = []
+        for load, memlet in _loads(preorder(node.loop)):
+            place = Touch(load.container, load.subset, False).place
+            if (load.container, place) in found:
+                found[load.container, place].append(memlet)
         loaded: list[Node] = []
         kept: dict[Memlet | None, Element] = {}
         for (array, place), memlets in found.items():
@@ -68,9 +74,9 @@ class Hoist(Step):
         region.put(node, _if_it_runs(node.loop, loaded), loop)
 
 
-def _loads(loop: tree.Loop) -> Iterator[tuple[Access, Memlet]]:
-    """What instructions that always run read of arrays."""
-    for block in loop.body.children:
+def _loads(nodes: Iterable[object]) -> Iterator[tuple[Access, Memlet]]:
+    """What the instructions among some nodes read of arrays."""
+    for block in nodes:
         if isinstance(block, Block):
             for access in own_accesses(block):
                 memlet = access.memlet

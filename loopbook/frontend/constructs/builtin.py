@@ -10,7 +10,7 @@ from functools import partial, reduce
 
 import numpy as np
 
-from loopbook.frontend import arith, choices, lists, nests, types
+from loopbook.frontend import arith, choices, lists, nests, sorts, types
 from loopbook.frontend.calls import call
 from loopbook.frontend.casts import strong
 from loopbook.frontend.code import bare
@@ -104,9 +104,17 @@ def _extreme(symbol: str, function, numpy_function):
                 more = t.code.facts.nonnegative(left.whole - right.whole)
                 if more is not None:
                     return left if more == (symbol == ">") else right
+            name = "max" if symbol == ">" else "min"
+            if left.dtype == right.dtype and left.dtype.kind == "f":
+                kind = left.dtype, left.weak and right.weak
+                several = sorts.of_one(t.code, kind, left, right)
+                if several is None or not several.text:  # else which of both it is has to be told
+                    t.code.extremes.add("python")
+                    if t.code.pythons:
+                        text = f"{name}({bare(left.text)}, {bare(right.text)})"
+                        return Scalar(text, *kind, sorts=several)
             left, right = t.code.let(left), t.code.let(right)
             if left.dtype.kind in "iu" and right.dtype.kind in "iu":
-                name = "max" if symbol == ">" else "min"
                 if left.dtype == right.dtype:
                     text = f"{name}({bare(left.text)}, {bare(right.text)})"
                     made = Scalar(text, left.dtype, left.weak and right.weak)

@@ -10,6 +10,7 @@ import numpy as np
 
 from loopbook.sdfg.known_wrong.kinds import FLOAT, Kinds
 from loopbook.sdfg.known_wrong.source import OURS, Source
+from loopbook.syntax import PYTHONS
 
 CHOOSING = {"min", "max", "minimum", "maximum", "clip", "fmin", "fmax"}
 
@@ -34,10 +35,10 @@ def check(kinds: Kinds, values: Iterable[Any]) -> None:
 
 def are_pythons(func: Callable[..., Any]) -> bool:
     """Whether a function has extremes, and all of them are Python's own ``min`` and ``max``: it
-    calls nothing else that chooses, nor what may."""
+    calls nothing else that chooses, nor what may. Loops of our own say so themselves."""
     source = Source.of(func)
     if source is None or source.file.startswith(OURS):
-        return False
+        return source is not None and PYTHONS in source.names
     called = [node.func for node in source.walk() if isinstance(node, ast.Call)]
     return any(_is_pythons(one, source) for one in called) and all(
         _is_pythons(one, source) or _chooses_nothing(one, source) for one in called
