@@ -10,6 +10,7 @@ from sdfg_kit import bench_of, check_recipe, matmul, nests_of, steps
 from sdfg_kit import random as filled
 
 from loopbook.errors import IllegalStepError
+from loopbook.program.accesses import accesses
 from loopbook.rules import TuningContext, seed_population
 from loopbook.rules.pivots import pivot_cuts
 from loopbook.workloads.polybench import floyd_warshall
@@ -86,6 +87,22 @@ def test_paths_are_right_with_the_opening(tmp_path):
     check_recipe(floyd_warshall.kernel, cases, steps("if_convert L0"), tmp_path / "straight")
 
 
+def shortest(A):
+    for k in range(A.shape[0]):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[0]):
+                A[i, j] = min(A[i, j], A[i, k] + A[k, j])
+
+
+@pytest.mark.parametrize("kernel", [shortest, floyd_warshall.kernel])
+def test_paths_of_any_length_are_right(kernel, tmp_path):
+    cases = [[filled(n, n) - shift] for n, shift in ((2, 0.0), (33, 0.0), (8, 0.25))]
+    (nest,) = nests_of(kernel, cases[0])
+    recipe = pivot_cuts(nest, Random(0), AROUND)
+    assert {"cut", "hoist", "vectorize"} == {one.op for one in recipe} - {"mark_parallel"}
+    check_recipe(kernel, cases, [(one.op, one.args) for one in recipe], tmp_path)
+
+
 def test_other_nests_have_no_pivots():
     (nest,) = nests_of(matmul, [filled(3, 4), filled(4, 5), filled(3, 5)])
     assert pivot_cuts(nest, Random(0), AROUND) == []
@@ -118,6 +135,23 @@ def test_other_branches_stay(kernel, make):
 def test_what_a_loop_does_not_change_is_loaded_before_it(tmp_path):
     cases = [[filled(m, n), filled(2)] for m, n in ((2, 3), (5, 9), (8, 2), (9, 33))]
     check_recipe(scaled, cases, steps("hoist L1"), tmp_path)
+
+
+def told_apart(A, b):
+    for i in range(A.shape[0]):
+        for j in range(1, A.shape[1]):
+            if A[i, j] < A[i, 0]:
+                A[i, j] = A[i, 0] * b[i]
+
+
+def test_a_branch_takes_what_was_loaded_too(tmp_path):
+    bench = bench_of(told_apart, [filled(5, 9), filled(5)])
+    bench.apply("hoist", ("L1",))
+    (kept,) = (name for name in bench.program.containers if name.startswith("A_kept"))
+    reads = [access for access in accesses(bench.program.body) if access.container == kept]
+    assert [access.write for access in reads].count(False) == 2
+    cases = [[filled(m, n), filled(m)] for m, n in ((2, 3), (5, 9), (8, 2))]
+    check_recipe(told_apart, cases, steps("hoist L1"), tmp_path)
 
 
 @pytest.mark.parametrize("recipe", ["hoist L0", "hoist L1"])
