@@ -16,6 +16,7 @@ from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 from loopbook import dependence
 from loopbook.errors import IllegalStepError
 from loopbook.normal_form.rolling import rolled
+from loopbook.program.cancels import cancels
 from loopbook.program.canonical_order import in_canonical_order
 from loopbook.program.json_text import dumped, loaded
 from loopbook.program.nest import Nest
@@ -399,7 +400,11 @@ def _tuned(
 
 def _choose(served: bool, tree: Program, arena: bool = False) -> None:
     """For the compiler that this process, a child of its own, is going to call."""
-    exact = ("1" if accumulates(tree) else "all") if served and rounds(tree) else ""
+    exact = ""
+    if served and cancels(tree):
+        exact = "all"
+    elif served and rounds(tree):
+        exact = "1" if accumulates(tree) else "all"
     chosen = {
         compiler.VECTOR_MATHS: "1" if served else "",
         compiler.EXACT: exact,

@@ -299,7 +299,7 @@ MATHS_LIBRARY = "-l:libmvec.so.1"
 EXACT = "LOOPBOOK_EXACT"
 """Set in the environment of a compile, it rounds each product and quotient as NumPy does (see
 `loopbook.program.rounds`). Sums are taken in any order even so, or no loop that reduces would
-vectorise; unless it is "all"."""
+vectorise; unless it is "all" (see `loopbook.program.cancels`)."""
 
 EXACT_FLAGS = "-ffp-contract=off -fno-reciprocal-math"
 
