@@ -38,6 +38,7 @@ from loopbook.sdfg.own_extremes import with_own_extremes
 from loopbook.sdfg.remainders import with_plain_remainders
 from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.short_words import with_short_words
+from loopbook.sdfg.sunk_stores import keep_stores_apart
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
 from loopbook.steps.workbench import StepPair, Workbench
@@ -367,7 +368,7 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
     """
     mended = with_own_extremes(found_in_vectors(decide(tree))) if decided else tree
     mended = with_short_words(divide_once(keep_signs(mended)))
-    mended = narrowed(keep_vectors_inside(mended))
+    mended = narrowed(keep_stores_apart(keep_vectors_inside(mended)))
     return sdfg if mended is tree else program.parse(dumped(write(mended)))
 
 
