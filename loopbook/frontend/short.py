@@ -69,9 +69,12 @@ def _in_blocks(
 
 def _count(block: Block) -> int | None:
     """How often a short loop runs; None if this is none."""
-    ends = re.fullmatch(r"range\((?:(\d+), )?(\d+)\)", block.header[1]) if block.header else None
+    ends = _ENDS.fullmatch(block.header[1]) if block.header else None
     count = int(ends[2]) - int(ends[1] or 0) if ends else 0
     return count if 0 < count <= SHORT else None
+
+
+_ENDS = re.compile(r"range\((?:(-?\d+), )?(-?\d+)\)")
 
 
 def _reduces(loop: Block, count: int) -> bool:
@@ -130,14 +133,15 @@ def _copies(code: Code, loop: Block, count: int) -> list[Block]:
     found: list[Block] = []
     terms: list[str] = []
     for place in range(count):
+        index = str(first + place) if first + place >= 0 else f"({first + place})"
         for number, block in enumerate(steps):
             name, _, value = block.line.text.partition(" = ")
-            value = _with(value, now | {variable: str(first + place)}, block)
+            value = _with(value, now | {variable: index}, block)
             final = place == count - 1 and number == last[name]
             now[name] = name if final else code.fresh(f"{name}_")
             found.append(block.headed(f"{now[name]} = {value}", []))
         if term is not None:
-            terms.append(_with(term[1], now | {variable: str(first + place)}, update))
+            terms.append(_with(term[1], now | {variable: index}, update))
     if term is not None:
         found.append(update.headed(_reduced(_target(update), term[0], terms), []))
     return found
