@@ -6,7 +6,8 @@ By then docc has written the comparison as a flag (`loopbook.sdfg.decided`)::
     if (m < v) f = 1
     if (0 != f) m = x[k]
 
-What is stored is what has been compared, or a copy of the same element.
+What is stored is what has been compared, a copy of the same element, or is computed once more in
+the same way: ``if abs(x[k]) > m: m = abs(x[k])``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from dataclasses import dataclass
 
 from loopbook.program import expr
 from loopbook.program.accesses import accesses, symbols
-from loopbook.program.dataflow import Block, Memlet, Statement, Tasklet, container_at
+from loopbook.program.dataflow import (
+    Block,
+    MathsCall,
+    Memlet,
+    Statement,
+    Tasklet,
+    container_at,
+)
 from loopbook.program.tree import Assignments, Branch, Program
 from loopbook.program.types import Scalar
 from loopbook.program.walk import Inner
@@ -58,10 +66,10 @@ def chosen_extremes(
     for place, test in enumerate(body):
         compared, flag = _flagged(test)
         choice = _next_branch(body[place + 1 :]) if flag in private else None
-        stored = None if choice is None else _stored(choice, flag)
+        stored = None if choice is None else _stored(choice, flag, private)
         if stored is None or choice is None or not isinstance(test, Branch):
             continue
-        best, source = stored
+        best, own = stored
         if best not in compared or compared[0] == compared[1]:
             continue
         value = compared[best == compared[0]]
@@ -75,7 +83,11 @@ def chosen_extremes(
         written = [access.container for access in used if access.write]
         if any(access.container == best for access in used) or written.count(value) > 1:
             continue
-        if _origin((value, ()), rest, written) == _origin(source, rest, written):
+        if any(own & _names(node) for node in rest):
+            continue
+        again = [*rest, *choice.cases[0].body.children]
+        made = _Made(again, [*written, best, *own], value)
+        if made.formula((best, ())) == made.formula((value, ())):
             function = "fmax" if best == compared[0] else "fmin"
             yield Chosen(test, choice, best, value, function, kind.dtype)
 
@@ -105,48 +117,78 @@ Place = tuple[str, tuple[str, ...]]
 """A container and the indices of an element; a scalar has none."""
 
 
-def _stored(node: Inner, flag: str) -> tuple[str, Place] | None:
-    """The scalar that a branch gives a value where a flag holds, and what it does get."""
+def _names(node: Inner) -> set[str]:
+    return {access.container for access in accesses(node)} | symbols(node)
+
+
+def _stored(node: Inner, flag: str, private: frozenset[str]) -> tuple[str, frozenset[str]] | None:
+    """The scalar that a branch gives a value where a flag holds, and what else it writes, which is
+    for nobody else."""
     if not isinstance(node, Branch) or len(node.cases) != 1:
         return None
     (case,) = node.cases
     holds = _HOLDS.fullmatch(case.condition.text)
-    if holds is None or holds[1] != flag:
+    inside = case.body.children
+    if holds is None or holds[1] != flag or not all(type(one) is Statement for one in inside):
         return None
-    match case.body.children:
-        case [Statement() as only]:
-            copied = _copied(only)
-            return None if copied is None or copied[0][1] else (copied[0][0], copied[1])
-    return None
+    written = [access for one in inside for access in accesses(one) if access.write]
+    best = [access for access in written if access.container not in private]
+    if len(best) != 1 or best[0].subset:
+        return None
+    return best[0].container, frozenset(one.container for one in written) - {best[0].container}
 
 
-def _copied(block: Block) -> tuple[Place, Place] | None:
-    """What a block that does nothing else assigns to, and what."""
-    match block.nodes, block.by_age:
-        case nodes, [_, _] if len(nodes) == 3:
-            task = next((n for n, one in enumerate(nodes) if isinstance(one, Tasklet)), -1)
-            if task < 0 or getattr(nodes[task], "code", "") != "assign":
-                return None
-            ways = [(m, m.target) for m in block.outputs[task]]
-            ways += [(m, m.source) for m in block.inputs[task]]
-            target, source = (_place(block, memlet, end) for memlet, end in ways)
-            return (target, source) if target[0] and source[0] else None
-    return None
+Formula = Place | tuple[str, tuple["Formula", ...]]
+"""An element, or an operation and what it is of."""
+
+
+@dataclass(frozen=True)
+class _Made:
+    """How scalars are computed, as far as they are what they were computed of.
+
+    Attributes:
+        statements: in which they are.
+        written: all that is written in the loop, once for each place.
+        value: what is compared, which stays what it is until the end.
+    """
+
+    statements: Sequence[Inner]
+    written: Sequence[str]
+    value: str
+
+    def formula(self, place: Place) -> Formula:
+        """What a scalar is computed of; itself if that may be something else by now."""
+        if place[1] or self.written.count(place[0]) != 1:
+            return place
+        for node in self.statements:
+            for made, op, sources in _made(node) if type(node) is Statement else ():
+                parts = tuple(map(self._part, sources)) if made == place else (None,)
+                if None not in parts:
+                    return parts[0] if op == "assign" else (op, parts)  # type: ignore[return-value]
+        return place
+
+    def _part(self, source: Place) -> Formula | None:
+        """What an operation is of; None if that may change."""
+        found = self.formula(source)
+        if found != source or source == (self.value, ()):
+            return found
+        names = {source[0]}.union(*map(expr.symbols, source[1]))
+        return source if names.isdisjoint(self.written) else None
+
+
+def _made(block: Block) -> Iterator[tuple[Place, str, list[Place]]]:
+    """What a block gives a value, with which operation, and of what; no constants."""
+    for task, operation in enumerate(block.nodes):
+        if not isinstance(operation, Tasklet | MathsCall) or len(block.outputs[task]) != 1:
+            continue
+        (out,) = block.outputs[task]
+        into = sorted(block.inputs[task], key=lambda memlet: memlet.target_connector)
+        sources = [_place(block, memlet, memlet.source) for memlet in into]
+        if all(name for name, _ in sources):
+            kinds = {memlet.type.element for memlet in (*into, out)}
+            op = operation.op if len(kinds) == 1 else f"{operation.op} to {out.type.element}"
+            yield _place(block, out, out.target), op, sources
 
 
 def _place(block: Block, memlet: Memlet, end: int) -> Place:
     return container_at(block, end), tuple(index.text for index in memlet.subset)
-
-
-def _origin(place: Place, rest: Sequence[Inner], written: list[str]) -> Place:
-    """The element that a scalar is a copy of, if nothing changes either; itself otherwise."""
-    if place[1] or written.count(place[0]) != 1:
-        return place
-    for node in rest:
-        copied = _copied(node) if type(node) is Statement else None
-        if copied is None or copied[0] != place:
-            continue
-        container, indices = copied[1]
-        if {container}.union(*map(expr.symbols, indices)).isdisjoint(written):
-            return copied[1]
-    return place

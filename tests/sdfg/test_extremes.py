@@ -49,6 +49,24 @@ def chosen_least(x, y):
         y[i] = m + total
 
 
+def computed_again(x, y):
+    for i in range(x.shape[0]):
+        m = x[i, 0]
+        for j in range(1, x.shape[1]):
+            if (x[i, j] - x[i, j - 1]) * x[i, j] > m:
+                m = (x[i, j] - x[i, j - 1]) * x[i, j]
+        y[i] = m
+
+
+def computed_otherwise(x, y):
+    for i in range(x.shape[0]):
+        m = x[i, 0]
+        for j in range(1, x.shape[1]):
+            if (x[i, j] - x[i, j - 1]) * x[i, j] > m:
+                m = (x[i, j - 1] - x[i, j]) * x[i, j]
+        y[i] = m
+
+
 def place_of_it(x, y):
     for i in range(x.shape[0]):
         m = x[i, 0]
@@ -89,8 +107,8 @@ def compared(x, y):
     y[0] = m
 
 
-CHANGED = [compared, chosen, chosen_least]
-LEFT = [place_of_it, next_one, running]
+CHANGED = [compared, chosen, chosen_least, computed_again]
+LEFT = [computed_otherwise, place_of_it, next_one, running]
 
 
 def numbers(dtype: str) -> np.ndarray:
@@ -113,6 +131,8 @@ def numbers(dtype: str) -> np.ndarray:
         both,
         chosen,
         chosen_least,
+        computed_again,
+        computed_otherwise,
         place_of_it,
         next_one,
         running,
