@@ -26,6 +26,7 @@ from loopbook.program.tree import Program
 from loopbook.program.wraps import wraps
 from loopbook.program.write import write
 from loopbook.sdfg import passes, program
+from loopbook.sdfg.conditional_sums import with_conditional_sums
 from loopbook.sdfg.decided import decide
 from loopbook.sdfg.early_loads import has_early_loads, with_early_loads
 from loopbook.sdfg.extremes import found_in_vectors, has_own
@@ -366,7 +367,9 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
         decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts; extremes in
             vectors (`loopbook.sdfg.extremes`), and Python's own (`loopbook.sdfg.own_extremes`).
     """
-    mended = with_own_extremes(found_in_vectors(decide(tree))) if decided else tree
+    mended = tree
+    if decided:
+        mended = with_own_extremes(with_conditional_sums(found_in_vectors(decide(tree))))
     mended = with_short_words(divide_once(keep_signs(mended)))
     mended = narrowed(keep_stores_apart(keep_vectors_inside(mended)))
     return sdfg if mended is tree else program.parse(dumped(write(mended)))
