@@ -83,13 +83,14 @@ def demand(code: Code, condition: Scalar, met: bool) -> None:
     Raises:
         LoweringError: if it is of something else than numbers and sizes that are passed.
     """
-    if not _is_of_arguments(code, condition):
+    if not is_of_arguments(code, condition):
         raise code.fail("a check of what is computed; check before the call")
     wanted = condition if met else arith.unary(code, "not", condition)
     code.facts.guards[bare(wanted.text)] = None
 
 
-def _is_of_arguments(code: Code, condition: Scalar) -> bool:
+def is_of_arguments(code: Code, condition: Scalar) -> bool:
+    """Whether a condition is of numbers and sizes that are passed."""
     text = condition.text
     sizes = set(_SHAPES.findall(text))
     rest = _SHAPES.sub("1", text)
@@ -100,7 +101,7 @@ def _is_of_arguments(code: Code, condition: Scalar) -> bool:
 def check(t: Translator, test: ast.expr, condition: Scalar, met: bool) -> None:
     """Where `condition` is not as it is supposed to be, Python raises."""
     code = t.code
-    if _is_of_arguments(code, condition):
+    if is_of_arguments(code, condition):
         demand(code, condition, met)
         return
     raised(t, [test])
@@ -138,7 +139,7 @@ def silent(t: Translator, node: ast.If, condition: Scalar) -> None:
         LoweringError: if what decides is not passed.
     """
     code = t.code
-    if _is_of_arguments(code, condition):
+    if is_of_arguments(code, condition):
         demand(code, condition, met=False)
         return
     parts = node.test.values if isinstance(node.test, ast.BoolOp) else []
@@ -146,7 +147,7 @@ def silent(t: Translator, node: ast.If, condition: Scalar) -> None:
         for part in parts:
             with code.captured() as lines:
                 own = t.test(part)
-            if not lines and own.value is None and _is_of_arguments(code, own):
+            if not lines and own.value is None and is_of_arguments(code, own):
                 demand(code, own, met=False)
                 return
     raise code.fail("printing of what is computed; leave it to the caller, or to a flag")

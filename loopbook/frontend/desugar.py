@@ -28,6 +28,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 from loopbook.frontend.extended import with_appends
+from loopbook.frontend.growing import with_checks
 from loopbook.frontend.keyed import with_keys
 from loopbook.frontend.matches import branches
 from loopbook.frontend.walrus import apart, hoisted
@@ -40,7 +41,7 @@ QUIET = ("ignore", "warn", "print", "log")
 def desugared(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """A function's statements in fewer kinds of them; `body` itself stays what it is."""
     numbers = count()
-    return _body(with_keys(with_appends(body, numbers), numbers), numbers)
+    return with_checks(_body(with_keys(with_appends(body, numbers), numbers), numbers))
 
 
 def _body(body: Sequence[ast.stmt], numbers: count) -> list[ast.stmt]:

@@ -7,6 +7,8 @@ Before::
 After::
 
     y[i0] = x[i0] * x[i0] * x[i0]    r * r * r * r, for calls in which k is 4
+
+Of a loop's variable ``k``, ``(-1) ** k`` is a sign, ``1 - 2 * (k % 2)``, and ``4 ** k`` a shift.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 
 from loopbook.frontend import arith, types
 from loopbook.frontend.code import Code, UnrollError, bare
-from loopbook.frontend.symbols import Int
+from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.values import Scalar
 
 MOST_SQUARED = 64
@@ -40,6 +42,8 @@ def power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) 
                 text = f"({left.whole.operand} ** {right.whole.operand})"
                 known = code.facts.derive(text, parts, lambda a, b: a**b)
                 return Scalar(known.text, dtype, weak, known)
+        if weak and right.whole is not None and code.facts.nonnegative(right.whole, firm=False):
+            return _counted(code, left, right, dtype)
         raise UnrollError(
             "a whole number to the power of another that is not known; use floats", code.origin
         )
@@ -73,6 +77,25 @@ def power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) 
         dtype,
         weak,
     )
+
+
+def _counted(code: Code, base: Scalar, exponent: Scalar, dtype: np.dtype) -> Scalar:
+    """A whole number to the power of one that is not negative: a sign, a place or a loop."""
+    assert exponent.whole is not None
+    if base.value == -1:
+        odd = arith.binary(code, "%", exponent, arith.constant(2))
+        return arith.binary(
+            code, "-", arith.constant(1), arith.binary(code, "*", arith.constant(2), odd)
+        )
+    if base.value is not None and base.value > 1 and not (found := int(base.value)) & (found - 1):
+        places = arith.whole(exponent.whole * (found.bit_length() - 1))
+        return arith.binary(code, "<<", arith.constant(1), places)
+    base, name = code.let(base), code.fresh("power_")
+    code.mutable.add(name)
+    code.emit(f"{name} = 1")
+    with code.loop(ZERO, exponent.whole):
+        code.emit(f"{name} = {name} * {base.text}")
+    return Scalar(name, dtype, True)
 
 
 def _squared(code: Code, base: Scalar, exponent: int, dtype: np.dtype, weak: bool) -> Scalar:

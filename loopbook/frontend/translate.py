@@ -86,6 +86,10 @@ class Translator(Definite):
                 from loopbook.frontend.operators import augmented
 
                 augmented(self, node)
+            case ast.Expr(value=ast.BinOp() as part) if hasattr(node, "checks_room"):
+                from loopbook.frontend.outgrown import checked
+
+                checked(self, part)
             case ast.Expr():
                 if not isinstance(node.value, ast.Constant):
                     self.expr(node.value)
