@@ -51,8 +51,8 @@ B[i, j] = at""",
 LOOPS = {
     "a plain sum of products": """
 s = 0.0
-for p in range(-1, 2):
-    s += A[i + p, j] * x[p + 1]
+for p in range(5):
+    s += A[i, j] * x[p]
 B[i, j] = s""",
     "left early": """
 for p in range(3):
