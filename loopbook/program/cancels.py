@@ -8,7 +8,7 @@ may add in any order takes away what cancels out, and nothing is left of any of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from loopbook.program.accesses import written
@@ -63,7 +63,14 @@ class _Known:
     """What containers hold in one place of the program."""
 
     kinds: Mapping[str, str]
+    products: dict[object, Sum]
     elements: dict[str, Elements] = field(default_factory=dict)
+
+    def product(self, code: str, sides: Sequence[Sum]) -> Sum:
+        """The same unknown number for equal products, or quotients."""
+        parts = [(frozenset(one.terms.items()), one.constant) for one in sides]
+        key = (code, *parts) if code == "fp_div" else (code, frozenset(parts))
+        return self.products.setdefault(key, _unknown())
 
     def read(self, container: str, index: tuple[str, ...]) -> Sum:
         return self.elements.setdefault(container, {}).setdefault(index, _unknown())
@@ -86,13 +93,14 @@ class _Known:
                 del elements[index]
 
     def copy(self) -> _Known:
-        return _Known(self.kinds, {name: dict(found) for name, found in self.elements.items()})
+        elements = {name: dict(found) for name, found in self.elements.items()}
+        return _Known(self.kinds, self.products, elements)
 
 
 def cancels(program: Program) -> bool:
     """Whether it takes from a sum something that was added to it."""
     kinds = {name: kind.element for name, kind in program.containers.items()}
-    return _in(program.body, _Known(kinds))
+    return _in(program.body, _Known(kinds, {}))
 
 
 def _in(node: Inner, known: _Known) -> bool:
@@ -138,7 +146,9 @@ def _in_block(block: Block, known: _Known) -> bool:
                 if len(left.terms) + len(right.terms) <= MOST_TERMS:
                     values[place] = left.plus(right)
             elif node.code == "fp_fma":
-                values[place] = _unknown().plus(found[2])
+                values[place] = known.product("fp_mul", found[:2]).plus(found[2])
+            elif node.code in ("fp_mul", "fp_div"):
+                values[place] = known.product(node.code, found)
             elif node.code in ("assign", "fp_neg"):
                 values[place] = found[0].times(1 if node.code == "assign" else -1)
     return False

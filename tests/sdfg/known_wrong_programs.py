@@ -861,6 +861,12 @@ def index_before_the_first(a, res):
         res[i] = a[i - 1] + a[i - 2]
 
 
+@mended(lambda: whole().astype(np.int32), lambda: counts().astype(np.int32))
+def negative_of_a_narrow_number(a, res):
+    for i in range(a.shape[0]):
+        res[i] = -a[i] * 2 - -i
+
+
 @mended(floats, zeros)
 def index_with_a_minus(a, res):
     for i in range(1, a.shape[0]):

@@ -1,4 +1,4 @@
-"""Truth: ``not``, ``and``, ``or``, chains of comparisons, arithmetic with truth values."""
+"""Truth: ``not``, ``and``, ``or``, chains of comparisons, arithmetic with truth values; signs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Truth(BlockRewriter):
     - ``a < b < c``: docc parses none. After: ``a < b and b < c``.
     - ``a or b`` as a number: docc gives 1. Refused.
     - ``x != x``: docc's symbolic engine says never, also of a NaN. Refused.
+    - ``-a[i]`` of 32 bits: docc writes an instruction for floats. After: ``0 - a[i]``.
     - ``(a > 0) + (b > 0)``: NumPy's truth values give 1 at most, docc's 2. Refused.
     """
 
@@ -65,6 +66,9 @@ class Truth(BlockRewriter):
             return node
         if kind.what == BOOL and isinstance(node.op, ast.USub | ast.Invert) and kind.scalar:
             self.source.refuse(node, "takes a truth value for a number here", "use 'not'")
+        if isinstance(node.op, ast.USub) and kind.scalar and kind.what == INT and kind.bits % 64:
+            self.source.mend(node, "subtract a whole number of less than 64 bits from 0")
+            return self.generic_visit(expression("0 - x", node, x=node.operand))
         return self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
