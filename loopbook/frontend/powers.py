@@ -3,15 +3,20 @@
 Before::
 
     y = x ** 3                       shape = (r ** k, n)        # k an argument
+    w = 4 ** np.arange(k)            z = a ** k                 # whole numbers of NumPy's
 
 After::
 
     y[i0] = x[i0] * x[i0] * x[i0]    r * r * r * r, for calls in which k is 4
+    w[i0] = 1 << 2 * i0              products of squares of squares, bit by bit of the exponent
 
-Of a loop's variable ``k``, ``(-1) ** k`` is a sign, ``1 - 2 * (k % 2)``, and ``4 ** k`` a shift.
+Where an exponent that only the loops know is negative, or leaves the words, the call is Python's.
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +27,12 @@ from loopbook.frontend.values import Scalar
 
 MOST_SQUARED = 64
 """Greatest exponent for which a power of another whole number does."""
+
+MOST_BITS = 6
+"""Bits of an exponent that only the loops know, at most."""
+
+MOST_PLACES = 62
+"""Places that 1 is shifted by at most."""
 
 MOST_FACTORS = 16
 """Greatest exponent for which a power of a size becomes a product."""
@@ -42,8 +53,8 @@ def power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) 
                 text = f"({left.whole.operand} ** {right.whole.operand})"
                 known = code.facts.derive(text, parts, lambda a, b: a**b)
                 return Scalar(known.text, dtype, weak, known)
-        if weak and right.whole is not None and code.facts.nonnegative(right.whole, firm=False):
-            return _counted(code, left, right, dtype)
+        if dtype != types.WIDE and not (weak and _may_be_no_word(code, left, right)):
+            return _bitwise(code, left, right, dtype, weak)
         raise UnrollError(
             "a whole number to the power of another that is not known; use floats", code.origin
         )
@@ -79,25 +90,6 @@ def power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) 
     )
 
 
-def _counted(code: Code, base: Scalar, exponent: Scalar, dtype: np.dtype) -> Scalar:
-    """A whole number to the power of one that is not negative: a sign, a place or a loop."""
-    assert exponent.whole is not None
-    if base.value == -1:
-        odd = arith.binary(code, "%", exponent, arith.constant(2))
-        return arith.binary(
-            code, "-", arith.constant(1), arith.binary(code, "*", arith.constant(2), odd)
-        )
-    if base.value is not None and base.value > 1 and not (found := int(base.value)) & (found - 1):
-        places = arith.whole(exponent.whole * (found.bit_length() - 1))
-        return arith.binary(code, "<<", arith.constant(1), places)
-    base, name = code.let(base), code.fresh("power_")
-    code.mutable.add(name)
-    code.emit(f"{name} = 1")
-    with code.loop(ZERO, exponent.whole):
-        code.emit(f"{name} = {name} * {base.text}")
-    return Scalar(name, dtype, True)
-
-
 def _squared(code: Code, base: Scalar, exponent: int, dtype: np.dtype, weak: bool) -> Scalar:
     """A product of squares of squares."""
     base, factors = code.let(base), list[str]()
@@ -108,6 +100,50 @@ def _squared(code: Code, base: Scalar, exponent: int, dtype: np.dtype, weak: boo
         if not exponent:
             return Scalar(f"({' * '.join(factors)})", dtype, weak)
         base = code.let(Scalar(f"({base.text} * {base.text})", types.INT, weak))
+
+
+def _may_be_no_word(code: Code, base: Scalar, exponent: Scalar) -> bool:
+    """Whether a power of Python's numbers may be none of 64 bits, or is better known: once a loop
+    around it is written out."""
+    places = exponent.whole
+    return (
+        places is None
+        or bool(places.atoms & code.short)
+        or code.facts.nonnegative(places, firm=False) is not True
+        or base.value is None
+        or abs(base.value) < 2
+    )
+
+
+def _bitwise(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:
+    """A whole number to the power of one that only the loops know."""
+    exponent, least = code.let(right), right.whole
+    if least is None or code.facts.nonnegative(least, firm=False) is not True:
+        code.suppose(f"{exponent.text} >= 0")  # NumPy raises
+    base = None if left.value is None else int(left.value)
+    if base is not None and base > 1 and not base & (base - 1):
+        places = base.bit_length() - 1
+        code.suppose(f"{exponent.text} <= {(MOST_PLACES - 1) // places}")
+        return arith.binary(
+            code,
+            "<<",
+            arith.constant(1),
+            replace(arith.binary(code, "*", exponent, arith.constant(places)), weak=weak),
+        )
+    most = (1 << MOST_BITS) - 1
+    if weak and base is not None:
+        most = int(MOST_PLACES / math.log2(abs(base)))
+    code.suppose(f"{exponent.text} <= {most}")
+    found, square, rest = (code.fresh(f"{hint}_") for hint in ("power", "square", "rest"))
+    code.emit(f"{found} = 1")
+    code.emit(f"{square} = {bare(left.text)}")
+    code.emit(f"{rest} = {exponent.text}")
+    with code.loop(ZERO, Int.of(MOST_BITS), hint="k"):
+        with code.indented(f"if {rest} % 2 == 1:"):
+            code.emit(f"{found} = {found} * {square}")
+        code.emit(f"{square} = {square} * {square}")
+        code.emit(f"{rest} = {rest} // 2")
+    return Scalar(found, dtype, weak)
 
 
 def _small(code: Code, exponent: Scalar) -> int | None:
