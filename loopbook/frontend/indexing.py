@@ -15,6 +15,8 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from loopbook.errors import LoweringError
 from loopbook.frontend import nests, tables
 from loopbook.frontend.casts import strong
@@ -247,18 +249,13 @@ def _sliced(t: Translator, array: Array, items: Sequence[Value]) -> tuple[Index,
 def advanced(t: Translator, array: Array, items: Sequence[Value]):
     """Shape and places for an index with arrays in it."""
     code = t.code
+    items = [one for item in items for one in _of_mask(t, item)]
     places: list[tuple[int, Array]] = []  # dimension of the base, indices
     basic: list[Value] = []
     where: list[int] = []
     dimension = 0
     for number, item in enumerate(items):
-        if isinstance(item, Array | Tup):
-            indices = t.array(item)
-            if indices.dtype.kind == "b":
-                raise code.fail("a mask beside arrays of indices; use np.where or a loop")
-            places.append((dimension, indices))
-            where.append(number)
-        elif isinstance(item, Scalar):
+        if isinstance(item, Array | Tup | Scalar):
             places.append((dimension, t.array(item)))
             where.append(number)
         else:
@@ -303,6 +300,15 @@ def advanced(t: Translator, array: Array, items: Sequence[Value]):
 
     buffers = array.buffers | {b for _, i in indices for b in i.buffers}
     return result, place, frozenset(buffers)
+
+
+def _of_mask(t: Translator, item: Value) -> Sequence[Value]:
+    """Of a mask beside other indices, the lines of places where it is true."""
+    if not isinstance(item, Array) or item.dtype.kind != "b":
+        return (item,)
+    found = FUNCTIONS[np.nonzero](t, item)
+    assert isinstance(found, Tup)
+    return found.items
 
 
 def _gathered(t: Translator, array: Array, items: Sequence[Value]) -> Array:

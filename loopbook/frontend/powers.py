@@ -111,7 +111,6 @@ def _may_be_no_word(code: Code, base: Scalar, exponent: Scalar) -> bool:
         or bool(places.atoms & code.short)
         or code.facts.nonnegative(places, firm=False) is not True
         or base.value is None
-        or abs(base.value) < 2
     )
 
 
@@ -121,6 +120,11 @@ def _bitwise(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: boo
     if least is None or code.facts.nonnegative(least, firm=False) is not True:
         code.suppose(f"{exponent.text} >= 0")  # NumPy raises
     base = None if left.value is None else int(left.value)
+    if base == -1:
+        odd = arith.binary(code, "%", exponent, arith.constant(2))
+        twice = arith.binary(code, "*", arith.constant(2), odd)
+        found = arith.binary(code, "-", arith.constant(1), twice)
+        return Scalar(found.text, dtype, weak)
     if base is not None and base > 1 and not base & (base - 1):
         places = base.bit_length() - 1
         code.suppose(f"{exponent.text} <= {(MOST_PLACES - 1) // places}")
@@ -131,7 +135,7 @@ def _bitwise(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: boo
             replace(arith.binary(code, "*", exponent, arith.constant(places)), weak=weak),
         )
     most = (1 << MOST_BITS) - 1
-    if weak and base is not None:
+    if weak and base is not None and abs(base) > 1:
         most = int(MOST_PLACES / math.log2(abs(base)))
     code.suppose(f"{exponent.text} <= {most}")
     found, square, rest = (code.fresh(f"{hint}_") for hint in ("power", "square", "rest"))
@@ -140,8 +144,8 @@ def _bitwise(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: boo
     code.emit(f"{rest} = {exponent.text}")
     with code.loop(ZERO, Int.of(MOST_BITS), hint="k"):
         with code.indented(f"if {rest} % 2 == 1:"):
-            code.emit(f"{found} = {found} * {square}")
-        code.emit(f"{square} = {square} * {square}")
+            code.emit(f"{found} = int({found} * {square})")  # in Python, words as well
+        code.emit(f"{square} = int({square} * {square})")
         code.emit(f"{rest} = {rest} // 2")
     return Scalar(found, dtype, weak)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 
 from .kit import check, data, function
@@ -26,3 +28,16 @@ def test_products_of_sizes_are_floats_before_they_are_too_large():
     body = "n = len(x)\nreturn x.sum() / (n * (n**2 - 1)), np.sqrt(n * n * n), s + n * n"
     lowered = check(function(body, "x, s"), data(7), 0.5)
     assert "x.shape[0] * x.shape[0]" not in lowered.kernel_source
+
+
+def test_powers_of_whole_numbers_with_exponents_that_only_the_loops_know():
+    body = """s = 0
+for j in range(k):
+    s += (-1) ** j * 3 ** p[j]
+return 4 ** np.arange(k), 10 ** np.arange(k), (-3) ** p, (-1) ** p, p ** p, q ** q, s"""
+    exponents = np.arange(6) % 5
+    powers = function(body, "p, q, k")
+    lowered = check(powers, exponents, exponents.astype(np.int32), 6)
+    check(powers, exponents * 8, exponents.astype(np.int32), 5)  # some leave the words
+    with pytest.raises(LoweringError):  # NumPy raises
+        lowered.plain(exponents - 1, exponents.astype(np.int32), 6)

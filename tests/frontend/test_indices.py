@@ -46,7 +46,6 @@ return *a, np.insert(x, 0, 0.0), np.insert(x, 2, y), np.insert(x, -1, 7), np.ins
     [
         ("return np.insert(A, 0, 1.0, axis=1)", "np.concatenate"),
         ("return np.insert(x, 9, 1.0)", "behind the end"),
-        ("return A[np.ix_(x > 0, x > 0)]", "np.where"),
     ],
 )
 def test_what_has_no_loops_says_what_to_write(body, said):
@@ -89,3 +88,30 @@ for i in range(3):
     x[:n] *= y[:n]
 return x"""
     check(function(body, "x, y, k"), data(4), data(4, seed=1), 2)
+
+
+@pytest.mark.parametrize("none", [False, True])
+def test_masks_beside_other_indices_are_the_places_where_they_are_true(none):
+    mask, y = np.array([True, False, True, True]), np.array([2, 0, 1, 1])
+    body = """A[m, y[m]] = 1.0
+A[np.ix_(m, [0, 2])] += 2.0
+B[np.ix_(m, m)] = A[m, 1]
+return A[m, y[m]], A[m, 0].sum(), B[np.ix_(m, m)], B[np.ix_(y > 0, [0])]"""
+    check(function(body, "A, B, m, y"), data(4, 3), data(4, 4), mask & (not none), y)
+
+
+def test_places_in_a_line_of_places_in_each_dimension():
+    body = """f = np.ravel_multi_index((i, j), A.shape)
+return f, A.ravel()[f], np.ravel_multi_index((2, 1), (3, 4))"""
+    function_ = function(body, "A, i, j")
+    places = np.array([0, 2, 1]), np.array([4, 0, 3])
+    lowered = check(function_, data(3, 5), *places)
+    with pytest.raises(LoweringError):  # NumPy raises
+        lowered.plain(data(3, 5), places[0] - 1, places[1])
+
+
+def test_a_view_is_the_same_memory():
+    check(
+        function("v = A.view()\nv[0] = 9\nw = A.T.view()\nw[1] += 1\nreturn A.sum()", "A"),
+        data(3, 4),
+    )

@@ -20,6 +20,8 @@ BODIES = {
     "a quarter turn of other axes": "return np.rot90(B, 1, (1, 2)), np.rot90(B, -1, axes=(2, 0))",
     "a filter longer than its line": "return np.correlate(y, x, 'full'), np.correlate(y, x)",
     "and of the line's length": "return np.correlate(y, x, 'same'), np.correlate(x, y, 'same')",
+    "axes without letters": "return np.einsum('...ij,kj->...ik', B, A), np.einsum('...i->...', B), "
+    "np.einsum('...i,...i', B, B), np.einsum('i...->...', A), np.einsum('...,...', y, y)",
     "a complex filter": "w = z[0] * 1j\nreturn np.correlate(z[:, 0], w, 'full'), np.correlate(w, "
     "z[1])",
     "how far complex numbers spread": "return np.var(z), z.std(axis=0), np.var(z, 1, ddof=1)",

@@ -62,3 +62,18 @@ def test_the_first_of_the_best_elements_is_found_block_by_block(dtype, end):
     if end and dtype != "int64":
         x[300 : 300 + len(end)] = x[600 : 600 + len(end)] = end
     check(function(body, "x, y"), x, x[:696].reshape(2, 348))
+
+
+def test_lines_whose_length_only_the_loops_know():
+    body = """ok = ~np.isnan(x)
+places = np.arange(len(x))
+y = x.copy()
+y[~ok] = np.interp(places[~ok], places[ok], x[ok])
+steps = np.unique(x[ok])
+return y, np.searchsorted(steps, x), np.digitize(x, steps)"""
+    line = np.array([np.nan, 2.0, np.nan, np.nan, 1.0, 2.0, np.nan])
+    holes = function(body, "x")
+    lowered = check(holes, line)
+    check(holes, np.ones(7))
+    with pytest.raises(LoweringError):  # NumPy raises
+        lowered.plain(np.full(7, np.nan))

@@ -23,8 +23,8 @@ import numpy as np
 
 from loopbook.frontend import arith
 from loopbook.frontend.constructs.creation import shape_of
-from loopbook.frontend.operators import operate
-from loopbook.frontend.registry import lowers
+from loopbook.frontend.operators import lift, operate
+from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import INT
@@ -129,14 +129,42 @@ def unravel_index(t: Translator, indices: Value, shape: Value, order: Value | No
     return Tup((rest, *reversed(found)))
 
 
+@lowers(np.ravel_multi_index)
+def ravel_multi_index(
+    t: Translator, multi_index: Value, dims: Value, mode: Value | None = None
+) -> Value:
+    """Places in an array as one line, for a place in each dimension; NumPy raises for those that
+    are outside."""
+    sizes = shape_of(t, dims)
+    if not isinstance(multi_index, Tup) or len(multi_index.items) != len(sizes):
+        raise t.code.fail("ravel_multi_index of what is no tuple of places in each dimension")
+    if mode is not None and t.python(mode) != "raise":
+        raise t.code.fail("ravel_multi_index with a mode; clip or take the remainder first")
+
+    def form(*places: Scalar) -> Scalar:
+        found = arith.constant(0)
+        for place, size in zip(places, sizes, strict=True):
+            here = t.code.let(place)
+            if here.dtype.kind not in "iu":
+                raise t.code.fail("ravel_multi_index of what are no whole numbers")
+            t.code.suppose(f"{here.text} >= 0")
+            t.code.suppose(f"{here.text} < {size.text}")
+            found = arith.binary(t.code, "*", found, arith.whole(size))
+            found = arith.binary(t.code, "+", found, replace(here, dtype=INT))
+        return replace(found, weak=False)
+
+    return t.fixed(lift(t, form, *multi_index.items))
+
+
 @lowers(np.ix_)
 def ix_(t: Translator, *args: Value) -> Value:
     """Lines of indices, each along an axis of its own."""
     lines = [t.array(a) for a in args]
+    lines = [t.array(FUNCTIONS[np.flatnonzero](t, x)) if x.dtype.kind == "b" else x for x in lines]
     made: list[Array] = []
     for axis, line in enumerate(lines):
         if line.rank != 1 or line.dtype.kind not in "iu":
-            raise t.code.fail("ix_ of what are no lines of whole numbers; use np.where for masks")
+            raise t.code.fail("ix_ of what are no lines of whole numbers, or of truth values")
         shape = tuple(line.shape[0] if n == axis else ONE for n in range(len(lines)))
         made.append(looked_at(line, shape, ((ZERO, ((axis, ONE),)),)))
     return Tup(tuple(made))

@@ -15,6 +15,7 @@ for axes, as `numpy.einsum` has them.
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 import numpy as np
@@ -191,17 +192,33 @@ def tensordot(t: Translator, a: Value, b: Value, axes: Value | None = None) -> V
 def einsum(
     t: Translator, subscripts: Value, *operands: Value, optimize: Value | None = None
 ) -> Value:
-    text = str(t.python(subscripts)).replace(" ", "")
-    if "." in text:
-        raise t.code.fail("einsum with an ellipsis; name all axes")
-    before, arrow, result = text.partition("->")
-    letters = before.split(",")
-    if not arrow:
-        result = "".join(sorted(c for c in set(before) - {","} if before.count(c) == 1))
     arrays = [t.array(o) for o in operands]
+    text = str(t.python(subscripts)).replace(" ", "")
+    before, arrow, result = text.partition("->")
+    if not arrow:
+        single = sorted(c for c in set(before) - {",", "."} if before.count(c) == 1)
+        result = "..." * ("." in before) + "".join(single)
+    letters = before.split(",")
+    if "." in before:
+        letters, result = _named(letters, result, [array.rank for array in arrays])
+        before = ",".join(letters)
     if len(arrays) == 1 and set(before) == set(result) and len(before) == arrays[0].rank:
         return _seen(t, arrays[0], before, result)
     return contract(t, arrays, letters, result)
+
+
+def _named(letters: list[str], result: str, ranks: list[int]) -> tuple[list[str], str]:
+    """Subscripts with a letter for each axis that ``...`` stands for, the last axes the same."""
+    free = "".join(c for c in reversed(string.ascii_letters) if c not in ",".join(letters) + result)
+    counts = [
+        rank - len(part.replace("...", "")) for part, rank in zip(letters, ranks, strict=True)
+    ]
+    most = free[: max(0, *counts)]
+    named = [
+        part.replace("...", most[len(most) - count :] if count > 0 else "")
+        for part, count in zip(letters, counts, strict=True)
+    ]
+    return named, result.replace("...", most)
 
 
 def _seen(t: Translator, array: Array, letters: str, result: str) -> Array:

@@ -113,13 +113,21 @@ def _halve(t: Translator, line: Array, low: str, before: Callable[[Scalar], Scal
     No way through depends on the numbers: processors cannot foretell those.
     """
     code, n = t.code, line.shape[0]
-    bits = code.facts.derive(f"({n.text}).bit_length()", [n], int.bit_length)
-    first = code.facts.derive(
-        f"1 << (({n.text}).bit_length() - 1)", [n], lambda n: 1 << (n.bit_length() - 1)
-    )
     step, middle = code.fresh("step_"), code.fresh("middle_")
-    code.emit(f"{step} = {first.text}")
-    with code.loop(ZERO, bits, hint="k"):
+    with ExitStack() as stack:
+        if code.facts.known(n) is not None:
+            bits = code.facts.derive(f"({n.text}).bit_length()", [n], int.bit_length)
+            first = code.facts.derive(
+                f"1 << (({n.text}).bit_length() - 1)", [n], lambda n: 1 << (n.bit_length() - 1)
+            )
+            code.emit(f"{step} = {first.text}")
+            stack.enter_context(code.loop(ZERO, bits, hint="k"))
+        else:
+            code.emit(f"{step} = 1")
+            with code.indented(f"while {step} <= {n.text}:"):
+                code.emit(f"{step} = {step} * 2")
+            code.emit(f"{step} = {step} // 2")  # 0 for no numbers
+            stack.enter_context(code.indented(f"while {step} > 0:"))
         code.emit(f"{middle} = min({low} + {step}, {n.text}) - 1")
         test = before(code.let(line.element((Int.atom(middle),)), "x"))
         with code.indented(f"if {bare(test.text)}:"):
@@ -134,8 +142,6 @@ def _place(t: Translator, line: Array, x: Scalar, behind: bool) -> Scalar:
     if line.rank != 1:
         raise code.fail("searchsorted in what is no line of numbers")
     n = line.shape[0]
-    if code.facts.known(n) is None:
-        raise code.fail("searchsorted in a line whose length is not known before the loops run")
     low = code.fresh("low_")
     code.emit(f"{low} = 0")
     if code.is_empty(n):
@@ -180,13 +186,21 @@ def interp(
         _in_memory(t, t.array(cast(t, t.array(v), FLOAT))) for v in (x, xp, fp)
     )
     n = places.shape[0] if places.rank == 1 else ZERO
-    if values.rank != 1 or not code.same(n, values.shape[0]) or code.is_empty(n):
+    agreed = code.agreed(n, values.shape[0]) if values.rank == 1 else None
+    if agreed is None or code.is_empty(n):
         raise code.fail("interp of points that are no two lines of the same length, or of none")
+    n = agreed
+    places = replace(places, shape=(n,))
+    final = n - 1
+    if code.facts.known(n) is None:
+        code.suppose(f"{n.text} > 0")  # NumPy raises
+        final = Int.atom(code.fresh("n_"))
+        code.emit(f"{final.text} = max({n.text} - 1, 0)")
     ends = [
         code.let(
             t.number(cast(t, values.element((place,)) if v is None or _is_none(v) else v, FLOAT))
         )
-        for v, place in ((left, ZERO), (right, n - 1))
+        for v, place in ((left, ZERO), (right, final))
     ]
     first, last = ends
     result = whole(code.temporary(wanted.shape, FLOAT), wanted.shape) if wanted.rank else None

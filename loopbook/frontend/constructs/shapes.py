@@ -39,6 +39,15 @@ from loopbook.frontend.values import (
 )
 
 
+@lowers(method="view")
+def view(t: Translator, a: Value, dtype: Value | None = None) -> Value:
+    """The same elements; those of an array that is computed are computed once."""
+    array = t.array(a)
+    if dtype is not None and np.dtype(t.python(dtype)) != array.dtype:
+        raise t.code.fail("the bits of numbers as numbers of another type; use .astype")
+    return array if array.view is not None else t.stored(array)
+
+
 @attribute("shape")
 def shape(t: Translator, a: Value) -> Value:
     array = a if isinstance(a, Array) and a.mask is None else t.array(a)
