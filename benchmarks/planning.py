@@ -184,9 +184,7 @@ def _programs(options: argparse.Namespace) -> Iterator[tuple[str, Workload]]:
 def _prepared(workload: Workload) -> tuple[str, Program, list[Nest]]:
     """The prepared program as text and as a tree, as servers and clients have it, and its nests."""
     preset = next(iter(workload.parameters))
-    document, tree, nests = program.prepare_tree(
-        trace(workload.kernel, workload.arguments(preset))
-    )
+    document, tree, nests = program.prepare_tree(trace(workload.kernel, workload.arguments(preset)))
     return dumped(document), tree, nests
 
 

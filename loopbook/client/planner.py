@@ -237,9 +237,7 @@ class Planner:
             if one.predicted_speedup > expected * form.slower
         )
 
-    def _of_inner(
-        self, nest: Nest, near: tuple[Choice, ...], trips: Trips
-    ) -> tuple[Choice, ...]:
+    def _of_inner(self, nest: Nest, near: tuple[Choice, ...], trips: Trips) -> tuple[Choice, ...]:
         """`near` with what books have for the nests inside of one that runs in order in front, if
         that promises more."""
         found = of_inner_nests(nest, self._fit, self._alone, trips)

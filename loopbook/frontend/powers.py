@@ -15,7 +15,6 @@ Where an exponent that only the loops know is negative, or leaves the words, the
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -53,8 +52,10 @@ def power(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) 
                 text = f"({left.whole.operand} ** {right.whole.operand})"
                 known = code.facts.derive(text, parts, lambda a, b: a**b)
                 return Scalar(known.text, dtype, weak, known)
-        if dtype != types.WIDE and not (weak and _may_be_no_word(code, left, right)):
-            return _bitwise(code, left, right, dtype, weak)
+        if weak and right.whole is not None and code.facts.nonnegative(right.whole, firm=False):
+            return _counted(code, left, right, dtype)
+        if dtype != types.WIDE and not weak:
+            return _bitwise(code, left, right, dtype)
         raise UnrollError(
             "a whole number to the power of another that is not known; use floats", code.origin
         )
@@ -102,42 +103,44 @@ def _squared(code: Code, base: Scalar, exponent: int, dtype: np.dtype, weak: boo
         base = code.let(Scalar(f"({base.text} * {base.text})", types.INT, weak))
 
 
-def _may_be_no_word(code: Code, base: Scalar, exponent: Scalar) -> bool:
-    """Whether a power of Python's numbers may be none of 64 bits, or is better known: once a loop
-    around it is written out."""
-    places = exponent.whole
-    return (
-        places is None
-        or bool(places.atoms & code.short)
-        or code.facts.nonnegative(places, firm=False) is not True
-        or base.value is None
-    )
+def _counted(code: Code, base: Scalar, exponent: Scalar, dtype: np.dtype) -> Scalar:
+    """A whole number of Python's to the power of one that is not negative: a sign, a place or a
+    loop. Whether it outgrows the words is looked at elsewhere (see `growing`)."""
+    assert exponent.whole is not None
+    if base.value == -1:
+        return _sign(code, exponent)
+    if base.value is not None and base.value > 1 and not (found := int(base.value)) & (found - 1):
+        places = arith.whole(exponent.whole * (found.bit_length() - 1))
+        return arith.binary(code, "<<", arith.constant(1), places)
+    base, name = code.let(base), code.fresh("power_")
+    code.mutable.add(name)
+    code.emit(f"{name} = 1")
+    with code.loop(ZERO, exponent.whole):
+        code.emit(f"{name} = {name} * {base.text}")
+    return Scalar(name, dtype, True)
 
 
-def _bitwise(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:
-    """A whole number to the power of one that only the loops know."""
+def _sign(code: Code, exponent: Scalar) -> Scalar:
+    """-1 to the power of something."""
+    odd = arith.binary(code, "%", exponent, arith.constant(2))
+    twice = arith.binary(code, "*", arith.constant(2), odd)
+    return arith.binary(code, "-", arith.constant(1), twice)
+
+
+def _bitwise(code: Code, left: Scalar, right: Scalar, dtype: np.dtype) -> Scalar:
+    """One of NumPy's whole numbers to the power of another that only the loops know."""
     exponent, least = code.let(right), right.whole
     if least is None or code.facts.nonnegative(least, firm=False) is not True:
         code.suppose(f"{exponent.text} >= 0")  # NumPy raises
     base = None if left.value is None else int(left.value)
     if base == -1:
-        odd = arith.binary(code, "%", exponent, arith.constant(2))
-        twice = arith.binary(code, "*", arith.constant(2), odd)
-        found = arith.binary(code, "-", arith.constant(1), twice)
-        return Scalar(found.text, dtype, weak)
+        return Scalar(_sign(code, exponent).text, dtype)
     if base is not None and base > 1 and not base & (base - 1):
         places = base.bit_length() - 1
         code.suppose(f"{exponent.text} <= {(MOST_PLACES - 1) // places}")
-        return arith.binary(
-            code,
-            "<<",
-            arith.constant(1),
-            replace(arith.binary(code, "*", exponent, arith.constant(places)), weak=weak),
-        )
-    most = (1 << MOST_BITS) - 1
-    if weak and base is not None and abs(base) > 1:
-        most = int(MOST_PLACES / math.log2(abs(base)))
-    code.suppose(f"{exponent.text} <= {most}")
+        shift = arith.binary(code, "*", exponent, arith.constant(places))
+        return arith.binary(code, "<<", arith.constant(1), replace(shift, weak=False))
+    code.suppose(f"{exponent.text} < {1 << MOST_BITS}")
     found, square, rest = (code.fresh(f"{hint}_") for hint in ("power", "square", "rest"))
     code.emit(f"{found} = 1")
     code.emit(f"{square} = {bare(left.text)}")
@@ -147,7 +150,7 @@ def _bitwise(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: boo
             code.emit(f"{found} = int({found} * {square})")  # in Python, words as well
         code.emit(f"{square} = int({square} * {square})")
         code.emit(f"{rest} = {rest} // 2")
-    return Scalar(found, dtype, weak)
+    return Scalar(found, dtype)
 
 
 def _small(code: Code, exponent: Scalar) -> int | None:
