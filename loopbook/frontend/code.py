@@ -38,6 +38,18 @@ class FloatsInListError(LoweringError):
         self.made = made
 
 
+class InLineError(LoweringError):
+    """What is stored into through a view such as `numpy.ravel` gives has to be in one line.
+
+    Attributes:
+        name: of the buffer.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__("storing through reshape or ravel of what is not contiguous")
+        self.name = name
+
+
 class UnrollError(LoweringError):
     """A loop's variable is part of something that only has a form for numbers that are known."""
 
@@ -99,6 +111,8 @@ class Code:
         telling: of what it is told which of several types it has (see `sorts`).
         sorts: types, by the number that stands for each.
         sorted_by: what else decides of the type of what is told.
+        in_line: names of buffers whose elements have to be in one line (see `InLineError`).
+        merged: copies of what NumPy would have as a view, made by reshape or ravel.
         failed: name of what says that something which was supposed is not so; empty if nothing was.
         raises: at how many places Python may raise.
         checks_places: whether what decides that may be whether numbers are places in an array.
@@ -125,6 +139,8 @@ class Code:
     laid_out: set[str] = field(default_factory=set)
     texts: dict[str, str] = field(default_factory=dict)
     trips: list[Int | None] = field(default_factory=list)
+    in_line: frozenset[str] = frozenset()
+    merged: list[Buffer] = field(default_factory=list)
     halos: list[Halo] = field(default_factory=list)
     rolled: dict[Array, tuple[Array, tuple[Int | None, ...]]] = field(default_factory=dict)
     differs: bool = False
@@ -282,6 +298,28 @@ class Code:
             return bool(value.whole.atoms & self.mutable)
         return any(text.strip("()-") in self.mutable or "[" in text for text in value.texts)
 
+    def buffer(self, name: str, dtype: np.dtype, shape: Index, place: str = "temporary") -> Buffer:
+        """Memory for an array, with its elements in one line where they have to be."""
+        if name not in self.in_line or len(shape) < 2:
+            return Buffer(name, dtype, shape, place)
+        total = ONE
+        for size in shape:
+            total = total * size
+        return Buffer(name, dtype, (total,), place, rows=shape)
+
+    def not_in_line(self, base: Buffer | None) -> LoweringError:
+        """An error about a store that is to be seen in `base` and in a copy of it."""
+        given = None if base is None else self.elements.get(base.name)
+        if (
+            base is None
+            or base.rows
+            or base.listed is not None
+            or base.place == "constant"
+            or (given is not None and not given.flags.c_contiguous)
+        ):
+            return self.fail("storing through reshape or ravel of what is not contiguous")
+        return InLineError(base.name)
+
     def temporary(self, shape: Index, dtype: np.dtype, hint: str = "t") -> Buffer:
         """A new buffer, large enough for `shape` whatever the loop variables are.
 
@@ -294,7 +332,7 @@ class Code:
             if bound is None or self.facts.known(bound) is None:
                 raise self.fail("an array whose size is not known before the loops run")
             bounds.append(bound)
-        buffer = Buffer(self.fresh(f"{hint}_"), dtype, tuple(bounds))
+        buffer = self.buffer(self.fresh(f"{hint}_"), dtype, tuple(bounds))
         self.temporaries.append(buffer)
         return buffer
 

@@ -304,6 +304,7 @@ class Homes:
         """
         self.code.memo = {}
         if but is None:
+            self._not_in_a_copy(buffer)
             self.aliases.stores_into(buffer, self.frames)
         for frame in self.frames:
             for name, held in list(frame.env.items()):
@@ -314,6 +315,20 @@ class Homes:
                     for array in arrays_in(held)
                 ) and (frame is not self.frame or self._read_later(name)):
                     frame.env[name] = self._computed(held, buffer)
+
+    def _not_in_a_copy(self, buffer: Buffer) -> None:
+        """Elements change that may be in a copy as well, of what NumPy would have as a view.
+
+        Raises:
+            LoweringError: if they are, and are looked at there.
+        """
+        if buffer.copied:
+            raise self.code.not_in_line(buffer.base)
+        copies = frozenset(copy for copy in self.code.merged if copy.base is buffer)
+        for frame in self.frames if copies else ():
+            for name, held in frame.env.items():
+                if any(copies & a.buffers for a in arrays_in(held)) and frame.is_live(name):
+                    raise self.code.not_in_line(buffer)
 
     def _read_later(self, name: str) -> bool:
         rests = self.frame.rest

@@ -90,16 +90,28 @@ def assembled(
     )
     stored = tuple(p for p in parameters if any(line.text.startswith(f"{p}[") for line in body))
     as_they_lie = tuple(f"{p}.flags.c_contiguous" for p in stored if p in code.laid_out)
+    lines_of = frozenset(p for p in numeric if p in code.in_line and _rank(given[p]) > 1)
     copies = _copies(code, {name: v for name, v in given.items() if name not in aliases})
     conversions = dict(_conversions(given, copies, buffers))
-    after = [(f"{name}[...]", place) for name, (place, _) in copies.items() if name in stored]
+    for one in lines_of:
+        if one in copies:
+            place, text = copies[one]
+            copies[one] = place, f"{text}.reshape(-1)"
+        else:
+            place, dot, rest = conversions.get(one, one).partition(".")
+            conversions[one] = f"{place}.reshape(-1){dot}{rest}"
+    after = [
+        (f"{own}[...]", f"{place}.reshape({own}.shape)" if own in lines_of else place)
+        for own, (place, _) in copies.items()
+        if own in stored
+    ]
     lowered = Lowered(
         name, parameters, kernel_parameters, kernel_source, "", line_map, names,
         (*code.facts.guards, *as_they_lie), allocations, result,
         tuple(conversions.items()), definitions,
         tuple(copies.values()), (*after, *_cut(buffers, result)),
         defaults, frozenset(code.looked_into), 0, code.failed, stored, constants,
-        words=_narrow(given, buffers), copied=tuple(copies),
+        words=_narrow(given, buffers), copied=tuple(copies), in_line=lines_of,
     )  # fmt: skip
     source = "import math\n\nimport numpy as np\n\n"
     for own, value in constants:
@@ -112,10 +124,13 @@ def assembled(
 
 def _in_numbers(code: Code, given: dict[str, Any], text: str) -> str:
     """A statement with the last sizes of complex arguments computed before the loops: the kernel
-    sees twice as many floats."""
+    sees twice as many floats; and with all sizes of those whose elements it has in one line."""
     for name, value in given.items():
-        if isinstance(value, np.ndarray) and value.dtype.kind == "c":
-            size = f"{name}.shape[{value.ndim - 1}]"
+        if not isinstance(value, np.ndarray):
+            continue
+        first = 0 if name in code.in_line else value.ndim - 1 if value.dtype.kind == "c" else None
+        for axis in range(value.ndim if first is None else first, value.ndim):
+            size = f"{name}.shape[{axis}]"
             if re.search(rf"(?<!\w){re.escape(size)}", text):
                 own = code.facts.definitions.get(size) or code.fresh("numbers_")
                 code.facts.definitions[size] = own
@@ -169,6 +184,10 @@ def _conversions(
     for buffer in buffers:
         if buffer.dtype.kind == "c":
             yield buffer.name, _pairs(buffer.name, buffer.dtype)
+
+
+def _rank(value: Any) -> int:
+    return value.ndim if isinstance(value, np.ndarray) else 0
 
 
 def _copies(code: Code, given: dict[str, Any]) -> dict[str, tuple[str, str]]:

@@ -66,7 +66,7 @@ def move_in(t: Homes, home: Home, value: Array) -> Array:
         value = t.stored(value)
     shape = list(value.shape)
     for axis in sorted(home.loose):
-        size, room = shape[axis], buffer.shape[axis]
+        size, room = shape[axis], buffer.sizes[axis]
         if not code.facts.nonnegative(room - size, firm=False):
             shape[axis] = Int.atom(code.fresh("n_"))
             code.emit(f"{shape[axis].text} = min({size.text}, {room.text})")
@@ -98,6 +98,6 @@ def refresh(t: Homes, but: Collection[str] = ()) -> None:
         for axis, variable in home.sizes.items():
             size = code.fresh("n_")
             code.emit(f"{size} = {variable}")
-            code.facts.ranges[size] = (ZERO, home.buffer.shape[axis])
+            code.facts.ranges[size] = (ZERO, home.buffer.sizes[axis])
             shape[axis] = Int.atom(size)
         frame.env[name] = home.value = whole(home.buffer, tuple(shape))

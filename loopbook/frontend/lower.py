@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import arith, constructs, nests, types
-from loopbook.frontend.code import Code, FloatsInListError, UntoldError
+from loopbook.frontend.code import Code, FloatsInListError, InLineError, UntoldError
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.inline import names_of, parsed
 from loopbook.frontend.kernel import assembled, kernel_names, repeated
@@ -29,7 +29,7 @@ from loopbook.frontend.rising import never_negative
 from loopbook.frontend.sorts import SortsError
 from loopbook.frontend.symbols import Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Buffer, Pair, Scalar, Thing, Unknown, Value, whole
+from loopbook.frontend.values import Pair, Scalar, Thing, Unknown, Value, whole
 from loopbook.program.extent_names import SHORT
 
 _ONE_AT_A_TIME = threading.Lock()
@@ -86,7 +86,7 @@ def _with_optional(func: Callable[..., Any], args: Sequence[Any], error: Lowerin
     if not told and not optional_names(parsed(func).body, inspect.signature(func).parameters):
         raise error
     try:
-        return _lower(func, args, optional=True)
+        return _lower(func, args, known=_Known(optional=True))
     except LoweringError:
         raise error from None
 
@@ -109,20 +109,37 @@ def refusals(func: Callable[..., Any], args: Sequence[Any]) -> list[LoweringErro
     return in_order(found)
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What earlier tries to translate a function have found out; as in `Code`.
+
+    Attributes:
+        pythons: None as long as nobody has looked.
+    """
+
+    floats: frozenset[tuple[int, int]] = frozenset()
+    telling: frozenset[str] = frozenset()
+    in_line: frozenset[str] = frozenset()
+    optional: bool = False
+    pythons: bool | None = None
+
+
 def _lower(
     func: Callable[..., Any],
     args: Sequence[Any],
     found: list[LoweringError] | None = None,
-    floats: frozenset[tuple[int, int]] = frozenset(),
-    telling: frozenset[str] = frozenset(),
-    *,
-    optional: bool = False,
-    pythons: bool | None = None,
+    known: _Known = _Known(),
 ) -> Lowered:
     node = parsed(func)
     file = inspect.getsourcefile(func) or ""
-    code = Code(origin=node.lineno, floats=floats, telling=telling, optional=optional)
-    code.pythons = pythons is True
+    code = Code(
+        origin=node.lineno,
+        floats=known.floats,
+        telling=known.telling,
+        in_line=known.in_line,
+        optional=known.optional,
+        pythons=known.pythons is True,
+    )
     signature = inspect.signature(func)
     try:
         bound = signature.bind(*args)
@@ -136,7 +153,7 @@ def _lower(
         arrays = [n for n, v in bound.arguments.items() if isinstance(v, np.ndarray) and v.ndim]
         lines = [name for name in arrays if bound.arguments[name].ndim == 1]
         code.only_read = only_read(node.body, lines)
-        body = single_exit(node.body, parameters, arrays, optional=optional)
+        body = single_exit(node.body, parameters, arrays, optional=known.optional)
         code.facts.taken |= set(parameters) | {"np", "math"}
         code.arguments = frozenset(
             name
@@ -157,18 +174,23 @@ def _lower(
             raise code.untold()
         result, _used = returned(t, value)
     except FloatsInListError as error:
-        more = floats | {error.made}
-        return _lower(func, args, found, more, telling, optional=optional, pythons=pythons)
+        known = replace(known, floats=known.floats | {error.made})
+        return _lower(func, args, found, known)
     except SortsError as error:
-        more = telling | error.wanted
-        return _lower(func, args, found, floats, more, optional=optional, pythons=pythons)
+        known = replace(known, telling=known.telling | error.wanted)
+        return _lower(func, args, found, known)
+    except InLineError as error:
+        if error.name in known.in_line:
+            raise LoweringError(error.what, code.origin, file) from None
+        known = replace(known, in_line=known.in_line | {error.name})
+        return _lower(func, args, found, known)
     except LoweringError as error:
         if error.file:
             raise
         raise type(error)(error.what, error.line or code.origin, file) from None
     alone = code.extremes == {"python"}
-    if code.extremes and pythons in (None, not alone):
-        return _lower(func, args, found, floats, telling, optional=optional, pythons=alone)
+    if code.extremes and known.pythons in (None, not alone):
+        return _lower(func, args, found, replace(known, pythons=alone))
     lowered = assembled(
         func.__name__ if func.__name__.isidentifier() else "function",  # <lambda>
         parameters,
@@ -193,8 +215,8 @@ def arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:
         if name in aliases:
             env[name] = env[aliases[name]]
         elif isinstance(value, np.ndarray):
-            env[name] = _array(code, name, value, sizes)
             code.elements[name] = value
+            env[name] = _array(code, name, value, sizes)
         elif isinstance(value, bool | np.bool_):
             env[name] = Scalar(name, types.BOOL, not isinstance(value, np.generic))
         elif isinstance(value, int | np.integer):
@@ -254,7 +276,9 @@ def _array(code: Code, name: str, value: np.ndarray, sizes: dict[int, Int]) -> V
             facts.values[text] = size
             facts.guards[f"{text} - 2 >= 0"] = None
             shape.append(sizes[size])
-    buffer = Buffer(name, value.dtype, tuple(shape), "argument")
+    buffer = code.buffer(name, value.dtype, tuple(shape), "argument")
+    if buffer.rows:
+        facts.guards[f"{name}.flags.c_contiguous"] = None
     array = whole(buffer)
     return array if shape else array.element(())
 

@@ -106,6 +106,7 @@ class Lowered:
         words: the kernel's arrays of narrow whole numbers, which are words for docc, and the types
             that they have for callers (see `narrow`).
         copied: the arguments of which the kernel gets copies.
+        in_line: the arguments that the kernel is given as one line of elements.
         things: classes that the result is made of.
         differs: whether docc would make something else of the function itself: an index may be
             negative, for these arguments or others, a number is rounded to 32 bits, or a short loop
@@ -138,6 +139,7 @@ class Lowered:
     words: tuple[tuple[str, np.dtype], ...] = ()
     copied: tuple[str, ...] = ()
     pythons: bool = False
+    in_line: frozenset[str] = frozenset()
 
     @cached_property
     def narrow(self) -> Lowered:
@@ -150,7 +152,10 @@ class Lowered:
             allocations=tuple(
                 (n, shape, types.get(n, kind)) for n, shape, kind in self.allocations
             ),
-            conversions=tuple((n, text) for n, text in self.conversions if n not in types),
+            conversions=(
+                *((n, text) for n, text in self.conversions if n not in types),
+                *((n, f"{n}.reshape(-1)") for n in types if n in self.in_line),
+            ),
             before=tuple((n, text) for n, text in self.before if n not in words),
             after=tuple(
                 (n, text) for n, text in self.after if n.removesuffix("[...]") not in types
@@ -242,7 +247,7 @@ class Lowered:
         arrays: dict[int, np.ndarray] = {}  # what was passed twice is the kernel's once
         for name, value in zip(self.parameters, args, strict=True):
             if isinstance(value, np.ndarray) and id(value) not in arrays:
-                arrays[id(value)] = _like(after[name], value.dtype)
+                arrays[id(value)] = _like(after[name], value.dtype).reshape(value.shape)
         arguments = [arrays.get(id(value), value) for value in args]
         if self.failed and after[self.failed][0]:
             _refuse()

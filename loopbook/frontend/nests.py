@@ -51,7 +51,7 @@ def assign(code: Code, target: Array, value: Array | Scalar, mask: Array | None 
     if target.view.buffer.place == "constant":
         raise code.fail("storing into an array from outside; pass it as an argument")
     if target.view.buffer.copied:
-        raise code.fail("storing through reshape or ravel of what is not contiguous")
+        raise code.not_in_line(target.view.buffer.base)
     made = target.view.buffer.listed
     if made is not None and not np.can_cast(value.dtype, target.dtype):
         if value.dtype.kind != "f":

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from loopbook.errors import LoweringError
-from loopbook.frontend.code import Code, UnrollError, UntoldError
+from loopbook.frontend.code import Code, InLineError, UnrollError, UntoldError
 from loopbook.frontend.expressions import unloopable
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.liveness import stores
@@ -46,8 +46,8 @@ class Collector(Translator):
         try:
             super().statement(node)
         except LoweringError as error:
-            if isinstance(error, UnrollError) and depth:
-                raise  # the loop around may be written out
+            if (isinstance(error, UnrollError) and depth) or isinstance(error, InLineError):
+                raise  # the loop around may be written out, or arrays lie otherwise
             self.frame.unrolled = unrolled
             self._note(error)
             with self.code.captured():

@@ -19,7 +19,7 @@ from loopbook.frontend.lowered import tuple_text
 from loopbook.frontend.records import Fields
 from loopbook.frontend.symbols import ONE, ZERO
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Listing, Scalar, Thing, Tup, Value, whole
+from loopbook.frontend.values import Array, Buffer, Listing, Scalar, Thing, Tup, Value, whole
 
 MOST_PARTS = 128
 """Numbers that a result may consist of. Each is stored by itself: 10 ms or more of clang."""
@@ -131,7 +131,7 @@ def _array(t: Translator, value: Array) -> str:
     assert view is not None
     own = whole(view.buffer)
     if view == own.view and value.rank == own.rank and all(map(code.same, value.shape, own.shape)):
-        return view.buffer.name
+        return _in_shape(view.buffer)
     if any(code.facts.known(size) is None for size in value.shape):
         return _counted(t, value)
     text = _view_text(t, value)
@@ -148,14 +148,21 @@ def _counted(t: Translator, value: Array) -> str:
     if own is None or view.dims != own.dims:
         return _counted(t, nests.materialise(code, value, "result"))
     parts = []
-    for size, room in zip(value.shape, view.buffer.shape, strict=True):
+    for size, room in zip(value.shape, view.buffer.sizes, strict=True):
         if code.facts.known(size) is not None:
             parts.append(":" if size == room else f": {size.text}")
             continue
         count = code.temporary((ONE,), types.INT, "count")
         code.emit(f"{count.name}[0] = {size.text}")
         parts.append(f": {count.name}[0]")
-    return f"{view.buffer.name}[{', '.join(parts)}]"
+    return f"{_in_shape(view.buffer)}[{', '.join(parts)}]"
+
+
+def _in_shape(buffer: Buffer) -> str:
+    """Text of all that a buffer holds, in its own shape."""
+    if not buffer.rows or buffer.place == "argument":
+        return buffer.name
+    return f"{buffer.name}.reshape({', '.join(size.text for size in buffer.rows)})"
 
 
 def _view_text(t: Translator, value: Array) -> str | None:
@@ -196,7 +203,8 @@ def _view_text(t: Translator, value: Array) -> str | None:
     if missing and not order:  # a number would be no view
         parts[-1] += f":{(view.dims[rank - 1][0] + 1).text}"
         order.append(missing.pop(0))
-    text = f"{view.buffer.name}[{', '.join(parts)}]"
+    line = f"{view.buffer.name}.reshape(-1)" if view.buffer.rows else view.buffer.name
+    text = f"{line}[{', '.join(parts)}]"
     if flipped:
         text += f"[{', '.join('::-1' if axis in flipped else ':' for axis in order)}]"
     if len(view.dims) > rank:

@@ -126,8 +126,11 @@ class Buffer:
 
     Attributes:
         shape: for temporaries, sizes that the arguments give.
+        rows: where its elements are in one line in memory, as `numpy.ravel` sees them, the shape of
+            what they are elements of.
         place: "argument", "constant" (an array from outside the function) or "temporary".
         copied: it holds a copy of what NumPy would have as a view, so nobody may store into it.
+        base: where that view would be.
         origin: the argument whose elements, all of them, it has a copy of.
         values: a constant's elements.
         listed: where the list is made that it stands for, as line and column: its elements are
@@ -142,6 +145,13 @@ class Buffer:
     origin: Buffer | None = None
     values: np.ndarray | None = None
     listed: tuple[int, int] | None = None
+    rows: Index = ()
+    base: Buffer | None = None
+
+    @property
+    def sizes(self) -> Index:
+        """The shape of what it holds."""
+        return self.rows or self.shape
 
 
 @dataclass(frozen=True)
@@ -392,6 +402,9 @@ READS: list[tuple[Buffer, Index]] = []
 
 def subscript(buffer: Buffer, index: Index) -> str:
     """The text of an element; of a part of one, where there is one more index than axes."""
+    if buffer.rows and len(index) - (buffer.dtype.kind == "c") == len(buffer.rows):
+        rank = len(buffer.rows)
+        index = (locate(in_a_line(buffer.rows), index), *index[rank:])
     if len(index) > len(buffer.shape):
         *others, last, part = index
         index = (*others, last * 2 + part)
@@ -430,7 +443,18 @@ def constant(value: Any) -> Scalar:
 def whole(buffer: Buffer, shape: Index | None = None) -> Array:
     """All of a buffer, or its first part of a shape."""
     dims = tuple((Int(()), ((axis, Int.of(1)),)) for axis in range(len(buffer.shape)))
-    return view_of(buffer, buffer.shape if shape is None else shape, dims, buffer.dtype)
+    if buffer.rows:
+        dims = (in_a_line(buffer.rows),)
+    return view_of(buffer, buffer.sizes if shape is None else shape, dims, buffer.dtype)
+
+
+def in_a_line(shape: Index) -> Dim:
+    """Where the elements of an array are that lie one behind the other in C order."""
+    factors, step = [], Int.of(1)
+    for axis in reversed(range(len(shape))):
+        factors.append((axis, step))
+        step = step * shape[axis]
+    return Int(()), tuple(reversed(factors))
 
 
 def elementwise(

@@ -114,13 +114,12 @@ def _extreme(symbol: str, function, numpy_function):
                         text = f"{name}({bare(left.text)}, {bare(right.text)})"
                         return Scalar(text, *kind, sorts=several)
             left, right = t.code.let(left), t.code.let(right)
-            if left.dtype.kind in "iu" and right.dtype.kind in "iu":
-                if left.dtype == right.dtype:
-                    text = f"{name}({bare(left.text)}, {bare(right.text)})"
-                    made = Scalar(text, left.dtype, left.weak and right.weak)
-                    second = arith.compare(t.code, symbol, right, left)
-                    _note_ends(t, text, (left, right), symbol)
-                    return choices.told(t.code, made, second, right, left)
+            if left.dtype == right.dtype and left.dtype.kind in "iu":
+                text = f"{name}({bare(left.text)}, {bare(right.text)})"
+                made = Scalar(text, left.dtype, left.weak and right.weak)
+                second = arith.compare(t.code, symbol, right, left)
+                _note_ends(t, text, (left, right), symbol)
+                return choices.told(t.code, made, second, right, left)
             # Python takes the second one only where it is truly more.
             return choices.either(t.code, arith.compare(t.code, symbol, right, left), right, left)
 

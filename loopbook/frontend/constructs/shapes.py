@@ -12,12 +12,14 @@ After: indices in another order; where axes are merged, a copy in the order of t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
+from itertools import pairwise
 
 import numpy as np
 
 from loopbook.frontend import arith, nests
-from loopbook.frontend.code import UnrollError
+from loopbook.frontend.code import Code, UnrollError
 from loopbook.frontend.constructs.creation import shape_of
 from loopbook.frontend.indexing import FULL, load_at
 from loopbook.frontend.registry import FUNCTIONS, attribute, lowers
@@ -35,6 +37,7 @@ from loopbook.frontend.values import (
     argument_of,
     boxed,
     looked_at,
+    view_of,
     whole,
 )
 
@@ -378,8 +381,13 @@ def _merge(t: Translator, array: Array, goal: Index) -> Array:
         for axis in left:
             product = product * array.shape[axis]
         shape.append(product)
+    joined = _joined(code, array, groups, tuple(shape))
+    if joined is not None:
+        return joined
     buffer = code.temporary(tuple(shape), array.dtype)
-    buffer.copied = array.view is not None
+    if array.view is not None and not array.view.buffer.rows:  # else NumPy makes a copy, too
+        buffer.copied, buffer.base = True, array.view.buffer
+        code.merged.append(buffer)
     buffer.origin = argument_of(array)
     with ExitStack() as stack:
         own = [stack.enter_context(code.loop(ZERO, s)) for s in array.shape]
@@ -393,6 +401,27 @@ def _merge(t: Translator, array: Array, goal: Index) -> Array:
         for line in nests.put(buffer, tuple(place), element, array.dtype):
             code.emit(line)
     return whole(buffer, tuple(shape))
+
+
+def _joined(
+    code: Code, array: Array, groups: Sequence[tuple[list[int], list[int]]], shape: Index
+) -> Array | None:
+    """A view with axes that are one, if its elements lie that far apart along all of them."""
+    if array.view is None:
+        return None
+    dims: list[Dim] = []
+    for offset, factors in array.view.dims:
+        steps, found = dict(factors), []
+        for own, (left, _) in enumerate(groups):
+            axes = [axis for axis in left if not code.is_one(array.shape[axis])]
+            for outer, inner in pairwise(axes):
+                step = steps.get(inner, ZERO) * array.shape[inner]
+                if steps.get(outer, ZERO) != step:
+                    return None
+            if axes and axes[-1] in steps:
+                found.append((own, steps[axes[-1]]))
+        dims.append((offset, tuple(found)))
+    return view_of(array.view.buffer, shape, tuple(dims), array.dtype)
 
 
 def _split(t: Translator, array: Array, goal: Index) -> Array:
