@@ -28,7 +28,6 @@ _HINTS = (
     (_CALLS, "call the function in a loop, and store what it gives in an array"),
     (_CHOICES, "use np.where, or x[mask] = value"),
     (_SETS, "compare in two loops, or use a table of truth values"),
-    ((np.lib.stride_tricks.as_strided,), "use np.lib.stride_tricks.sliding_window_view"),
     ((np.seterr,), "use with np.errstate(...)"),
     ((np.histogram2d, np.histogramdd), "use np.add.at(counts, (i, j), 1) with computed bins"),
     ((dict, set, frozenset), "use arrays that whole numbers index"),

@@ -322,7 +322,7 @@ class Homes:
         Raises:
             LoweringError: if they are, and are looked at there.
         """
-        if buffer.copied:
+        if buffer.copied and buffer.place == "temporary":
             raise self.code.not_in_line(buffer.base)
         copies = frozenset(copy for copy in self.code.merged if copy.base is buffer)
         for frame in self.frames if copies else ():

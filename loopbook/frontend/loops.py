@@ -139,18 +139,27 @@ def _loop(
 
 def _each(t: Translator, node: ast.For, items: Iterable[Value]) -> None:
     """A loop written out."""
-    kept, t.frame.unrolled = t.frame.unrolled, True
-    for item in items:
-        t.store(node.target, item)
-        t.body(node.body)
-    t.frame.unrolled = kept
+    with _written_out(t, True):
+        for item in items:
+            t.store(node.target, item)
+            t.body(node.body)
+
+
+@contextmanager
+def _written_out(t: Translator, unrolled: bool) -> Iterator[None]:
+    """In a loop that is written out, or in one that is not; what is around it may be translated
+    once more after an error."""
+    kept, t.frame.unrolled = t.frame.unrolled, unrolled
+    try:
+        yield
+    finally:
+        t.frame.unrolled = kept
 
 
 def _rolled(
     t: Translator, node: ast.For, start: Int, stop: Int, step: int, item: Callable[[Int], Value]
 ) -> None:
     hint = node.target.id + "_" if isinstance(node.target, ast.Name) else "i"
-    kept, t.frame.unrolled = t.frame.unrolled, False
 
     def run() -> None:
         before = set(t.frame.env)
@@ -162,8 +171,8 @@ def _rolled(
             t.body(node.body)
         _forget(t, node, before)
 
-    t.with_homes(_homes(t, node), run)
-    t.frame.unrolled = kept
+    with _written_out(t, False):
+        t.with_homes(_homes(t, node), run)
 
 
 @contextmanager
@@ -224,7 +233,6 @@ def _forget(t: Translator, node: ast.For | ast.While, before: set[str]) -> None:
 def while_(t: Translator, node: ast.While) -> None:
     """A loop whose condition is computed anew before each iteration."""
     t.settle_all()
-    kept, t.frame.unrolled = t.frame.unrolled, False
 
     def run() -> None:
         code, before = t.code, set(t.frame.env)
@@ -235,8 +243,8 @@ def while_(t: Translator, node: ast.While) -> None:
         del code.trips[kept:]
         _forget(t, node, before)
 
-    t.with_homes(_homes(t, node), run)
-    t.frame.unrolled = kept
+    with _written_out(t, False):
+        t.with_homes(_homes(t, node), run)
 
 
 def _while(t: Translator, node: ast.While) -> None:

@@ -46,6 +46,7 @@ from loopbook.frontend.constructs import (
     special,
     spread,
     statistics,
+    strides,
     vectors,
     written,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "special",
     "spread",
     "statistics",
+    "strides",
     "vectors",
     "written",
 ]
