@@ -11,6 +11,7 @@ Normalising a batch of 8 by 16 by 28 by 28 numbers takes 0.035 ms so, and 0.108 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from loopbook.errors import IllegalStepError
@@ -54,10 +55,9 @@ def rows_added(nest: Nest, trips: Mapping[str, int]) -> Steps:
     """
     *rows, last = nest.loops
     top = next((one for one in preorder(nest.loop) if isinstance(one, Loop)), None)
-    count = 1
-    for loop in rows:
-        count *= trips.get(loop.name, MOST_SUMS + 1)
-    if top is None or len(rows) < 2 or count > MOST_SUMS or trips[rows[-1].name] > SHORT:
+    if top is None or len(rows) < 2 or trips.get(rows[-1].name, SHORT + 1) > SHORT:
+        return []
+    if math.prod(trips.get(loop.name, MOST_SUMS + 1) for loop in rows) > MOST_SUMS:
         return []
     loops = band(top)
     if [loop.id for loop in loops] != [loop.element_id for loop in nest.loops]:

@@ -7,6 +7,7 @@ import pytest
 
 from loopbook.frontend import check as compared
 from loopbook.frontend import lower
+from loopbook.frontend.constructs.networks import MOST, exchanges
 
 from .kit import agree, check, data, flat, function
 
@@ -123,3 +124,33 @@ def test_single_numbers_are_found_without_sorting(size):
     for line in lines:
         lowered = check(function(body, "x, s"), line, 0.61)
         assert "width" not in lowered.kernel_source  # of runs that are merged
+
+
+@pytest.mark.parametrize("count", range(2, MOST + 1))
+def test_what_is_compared_puts_all_numbers_in_order(count):
+    """If it does so with noughts and ones, it does with all (Knuth, 5.3.4, Z)."""
+    rows = np.arange(1 << count if count < 10 else 1 << 10)
+    bits = rows[:, None] >> np.arange(count) & 1 if count < 10 else ranks(count)
+    for one, other in exchanges(count):
+        pair = bits[:, [one, other]]
+        bits[:, one], bits[:, other] = pair.min(1), pair.max(1)
+    assert (np.diff(bits, axis=1) >= 0).all()
+
+
+def ranks(count):
+    return np.random.default_rng(count).permuted(np.tile(np.arange(count), (200, 1)), axis=1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
+@pytest.mark.parametrize("count", [2, 3, 6, 9])
+def test_short_lines_are_put_in_order_without_branches(count, dtype):
+    body = "return np.sort(A, axis=0), np.sort(A.T), np.median(A, axis=0), np.median(A.T, 1, "
+    body += "keepdims=True), np.sort(A, axis=0)[1]"
+    given = abs(data(count, 7, dtype=dtype)).astype(dtype)
+    given[:, 3] = given[0, 0]
+    if np.dtype(dtype).kind == "f":
+        given[1, :2], given[:, 5], given[0, 6] = np.nan, np.nan, np.inf
+        given[1, 6] = np.nan
+    lowered = check(function(body, "A"), given)
+    assert "while" not in lowered.kernel_source
+    assert not lowered.holds(np.ones((count + 1, 7), dtype))

@@ -89,7 +89,7 @@ def test_rows_are_added_one_at_a_time(tmp_path):
     assert [op for op, _ in recipe] == ["interchange", "interchange", "collapse"]
     check_recipe(added, [GIVEN], recipe, tmp_path)
     assert rows_added(nest, {**trips, names[0]: MOST_SUMS}) == []
-    assert rows_added(nest, {}) == []
+    assert rows_added(nest, {}) == rows_added(nest, {names[0]: 0}) == []
 
 
 def test_rows_that_are_summed_by_themselves_are_not():

@@ -20,10 +20,12 @@ import numpy as np
 
 from loopbook.frontend import arith, nests
 from loopbook.frontend.code import bare
+from loopbook.frontend.constructs.finite import isnan
 from loopbook.frontend.constructs.folding import keep
+from loopbook.frontend.constructs.networks import few, in_order
 from loopbook.frontend.constructs.reductions import flag
 from loopbook.frontend.constructs.selection import bring, next_above, next_below
-from loopbook.frontend.constructs.sorting import Line, each_copy, each_line, operand
+from loopbook.frontend.constructs.sorting import Line, each_copy, each_element, each_line, operand
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -87,6 +89,9 @@ def median(
     if out is not None:
         raise code.fail("median with out=; assign it")
 
+    if array.rank > 1 and (count := few(code, array.shape[place])):
+        return _of_few(t, array, place, count, flag(t, keepdims))
+
     def find(line: Line) -> Scalar:
         dtype = _kind_of(t, array)
         low, high = _half(t, line.size - 1), _half(t, line.size)
@@ -101,6 +106,30 @@ def median(
         return Scalar(middle, dtype)
 
     return _reduced(t, array, place, find, flag(t, keepdims))
+
+
+def _of_few(t: Translator, array: Array, axis: int, count: int, keepdims: bool) -> Value:
+    """Medians of short lines."""
+    code, dtype = t.code, _kind_of(t, array)
+    shape = tuple(size for n, size in enumerate(array.shape) if n != axis)
+    result = whole(code.temporary(shape, dtype), shape)
+
+    def use(element: Callable[[Int], Scalar], own: list[Int]) -> None:
+        numbers = in_order(code, [element(Int.of(k)) for k in range(count)])
+        middle = arith.convert(code, numbers[count // 2], dtype)
+        if count % 2 == 0:
+            below = arith.convert(code, numbers[count // 2 - 1], dtype)
+            middle = Scalar(f"(({below.text} + {middle.text}) / 2.0)", dtype)
+        target = tuple(i for n, i in enumerate(own) if n != axis)
+        for text in nests.stores(result, target, middle):
+            code.emit(text)
+        if array.dtype.kind == "f":
+            with code.indented(f"if {bare(isnan(code, numbers[-1]).text)}:"):
+                for text in nests.stores(result, target, numbers[-1]):
+                    code.emit(text)
+
+    each_element(t, array, axis, use)
+    return keep(t, result, array.rank, (axis,), keepdims)
 
 
 def _quantile(hundred: float) -> Callable[..., Value]:

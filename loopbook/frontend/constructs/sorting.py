@@ -35,6 +35,7 @@ import numpy as np
 from loopbook.frontend import arith, nests
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.finite import isnan
+from loopbook.frontend.constructs.networks import few, in_order
 from loopbook.frontend.constructs.reductions import flag
 from loopbook.frontend.indexing import FULL, load_at, store_at
 from loopbook.frontend.list_parts import sort as sort_list
@@ -339,7 +340,7 @@ def each_line(
     """Sort the lines along an axis, one after the other; `use` writes what is done with each, given
     the other indices (the one along the axis is nought)."""
     room = _Room.of(t.code, array.shape[axis], array.dtype, places)
-    _each(t, array, axis, lambda at, own: use(_ordered(t, at, array.shape[axis], room), own))
+    each_element(t, array, axis, lambda at, own: use(_ordered(t, at, array.shape[axis], room), own))
 
 
 def each_copy(
@@ -352,15 +353,16 @@ def each_copy(
     def copied(element: Callable[[Int], Scalar], own: list[Int]) -> None:
         use(Line(numbers, None, size, _moved(code, element, size, numbers, None)), own)
 
-    _each(t, array, axis, copied)
+    each_element(t, array, axis, copied)
 
 
-def _each(
+def each_element(
     t: Translator,
     array: Array,
     axis: int,
     use: Callable[[Callable[[Int], Scalar], list[Int]], None],
 ) -> None:
+    """The same, where `use` is given the elements of a line as they are."""
     code = t.code
     if any(map(code.is_empty, array.shape)):
         raise code.fail("sorting nothing")
@@ -408,7 +410,19 @@ def sort(
     def use(line: Line, own: list[Int]) -> None:
         _store_line(t.code, result, place, own, line.at)
 
-    each_line(t, array, place, False, use)
+    count = few(t.code, array.shape[place]) if array.rank > 1 else 0
+
+    def short(element: Callable[[Int], Scalar], own: list[Int]) -> None:
+        ordered = in_order(t.code, [element(Int.of(k)) for k in range(count)])
+        for k, value in enumerate(ordered):
+            target = tuple(Int.of(k) if n == place else i for n, i in enumerate(own))
+            for text in nests.stores(result, target, value):
+                t.code.emit(text)
+
+    if count:
+        each_element(t, array, place, short)
+    else:
+        each_line(t, array, place, False, use)
     return result
 
 
