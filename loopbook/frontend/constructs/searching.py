@@ -25,7 +25,7 @@ from dataclasses import replace
 import numpy as np
 
 from loopbook.frontend import arith, nests
-from loopbook.frontend.code import bare
+from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.constructs.finite import isnan
 from loopbook.frontend.inline import inline
@@ -136,8 +136,13 @@ def _halve(t: Translator, line: Array, low: str, before: Callable[[Scalar], Scal
     code.emit(f"{low} = min({low}, {n.text})")
 
 
-def _place(t: Translator, line: Array, x: Scalar, behind: bool) -> Scalar:
-    """How many numbers of a sorted line are before `x`; of the same ones, all if `behind`."""
+def _place(t: Translator, line: Array, x: Scalar, behind: bool, guess: str = "") -> Scalar:
+    """How many numbers of a sorted line are before `x`; of the same ones, all if `behind`.
+
+    Args:
+        guess: a variable with what that was for the number before this one: it often is as many
+            now, or one more.
+    """
     code = t.code
     if line.rank != 1:
         raise code.fail("searchsorted in what is no line of numbers")
@@ -146,15 +151,39 @@ def _place(t: Translator, line: Array, x: Scalar, behind: bool) -> Scalar:
     code.emit(f"{low} = 0")
     if code.is_empty(n):
         return Scalar(low, INT, whole=ZERO)
-    symbol = "<=" if behind else "<"
-    _halve(t, line, low, lambda here: arith.compare(code, symbol, here, x))
-    if x.dtype.kind == "f":  # what is no number goes to the end
-        with code.indented(f"if {bare(isnan(code, x).text)}:"):
-            code.emit(f"{low} = {0 if not behind and line.dtype.kind == 'f' else n.text}")
-            if not behind and line.dtype.kind == "f":
-                _halve(t, line, low, lambda here: arith.unary(code, "not", isnan(code, here)))
+    with ExitStack() as stack:
+        if guess and behind:
+            near = _near(code, line, x, low, guess)
+            stack.enter_context(code.indented(f"if {near} == 0:"))
+        symbol = "<=" if behind else "<"
+        _halve(t, line, low, lambda here: arith.compare(code, symbol, here, x))
+        if x.dtype.kind == "f":  # what is no number goes to the end
+            with code.indented(f"if {bare(isnan(code, x).text)}:"):
+                code.emit(f"{low} = {0 if not behind and line.dtype.kind == 'f' else n.text}")
+                if not behind and line.dtype.kind == "f":
+                    _halve(t, line, low, lambda here: arith.unary(code, "not", isnan(code, here)))
+    if guess:
+        code.emit(f"{guess} = {low}")
     code.facts.ranges[low] = (ZERO, n)
     return Scalar(low, INT, whole=Int.atom(low))
+
+
+def _near(code: Code, line: Array, x: Scalar, low: str, guess: str) -> str:
+    """Set `low` if it is what was guessed, or one more; gives the name of what is 1 then."""
+    near, n = code.fresh("near_"), line.shape[0]
+    before, here, after = (line.element((Int.atom(guess) + k,)).text for k in (-1, 0, 1))
+    code.emit(f"{near} = 0")
+    with ExitStack() as stack:
+        for test in (f"{guess} > 0", f"{guess} < {n.text}", f"{before} <= {x.text}"):
+            stack.enter_context(code.indented(f"if {test}:"))
+        with code.indented(f"if {x.text} < {here}:"):
+            code.emit(f"{low} = {guess}")
+            code.emit(f"{near} = 1")
+        for test in ("else:", f"if {guess} + 1 < {n.text}:", f"if {x.text} < {after}:"):
+            stack.enter_context(code.indented(test))
+        code.emit(f"{low} = {guess} + 1")
+        code.emit(f"{near} = 1")
+    return near
 
 
 def _is_none(value: Value | None) -> bool:
@@ -204,10 +233,14 @@ def interp(
     ]
     first, last = ends
     result = whole(code.temporary(wanted.shape, FLOAT), wanted.shape) if wanted.rank else None
+    guess = ""
+    if wanted.rank and not code.is_one(wanted.shape[0]):
+        guess = code.fresh("guess_")
+        code.emit(f"{guess} = 0")
     with ExitStack() as stack:
         own = tuple(stack.enter_context(code.loop(ZERO, size)) for size in wanted.shape)
         at = code.let(wanted.element(own), "x")
-        found = _between(t, places, values, at, first, last)
+        found = _between(t, places, values, at, (first, last), guess)
         if result is None:
             return found
         for text in nests.stores(result, own, found):
@@ -227,10 +260,15 @@ def _interp_around(x, xp, fp, period):
 
 
 def _between(
-    t: Translator, places: Array, values: Array, x: Scalar, first: Scalar, last: Scalar
+    t: Translator,
+    places: Array,
+    values: Array,
+    x: Scalar,
+    ends: tuple[Scalar, Scalar],
+    guess: str,
 ) -> Scalar:
-    code, n = t.code, places.shape[0]
-    behind = _place(t, places, x, True)
+    (first, last), code, n = ends, t.code, places.shape[0]
+    behind = _place(t, places, x, True, guess)
     found = Scalar(code.fresh("y_"), FLOAT)
     slope = Scalar(code.fresh("slope_"), FLOAT)
     high = Int.atom(behind.text)
