@@ -26,7 +26,11 @@ class UntoldError(LoweringError):
     """Whether something can be turned into loops depends on what is not known."""
 
 
-class FloatsInListError(LoweringError):
+class AgainError(LoweringError):
+    """The function has to be translated once more, with what is known now."""
+
+
+class FloatsInListError(AgainError):
     """A float is stored into a list that was taken for one of whole numbers.
 
     Attributes:
@@ -38,7 +42,7 @@ class FloatsInListError(LoweringError):
         self.made = made
 
 
-class InLineError(LoweringError):
+class InLineError(AgainError):
     """What is stored into through a view such as `numpy.ravel` gives has to be in one line.
 
     Attributes:

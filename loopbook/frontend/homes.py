@@ -55,6 +55,8 @@ class Frame:
         homes: names that live in one place, for as long as a loop or branch around goes on.
         names: its globals and what it closes over.
         rest: statements that follow in the block, for each block around the statement at hand.
+        turn: which iterations these are of loops that are written out, and of which calls.
+        given: its arguments, as they were when it was called.
         line: of the call, which all of a function that is ours stands for; 0 for others.
         at: the statement at hand.
         made: names that are ours, of which nobody knows how long they live.
@@ -71,6 +73,8 @@ class Frame:
     homes: dict[str, Home] = field(default_factory=dict)
     rest: list[Sequence[ast.stmt]] = field(default_factory=list)
     unrolled: bool = False
+    turn: tuple[int, ...] = ()
+    given: dict[str, Value] = field(default_factory=dict)
     line: int = 0
     at: ast.stmt | None = None
     made: set[str] = field(default_factory=set)

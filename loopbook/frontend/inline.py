@@ -23,6 +23,7 @@ from types import CodeType
 from typing import Any
 
 from loopbook.errors import LoweringError
+from loopbook.frontend.code import AgainError
 from loopbook.frontend.expressions import wrapped
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.liveness import Liveness
@@ -210,18 +211,19 @@ def _run(
     body = single_exit(body, values, optional=t.code.optional)
     frame = Frame({}, dict(names), file, Liveness(body, frozenset((RETURNED,))))
     frame.line = line or t.frame.line
+    frame.turn = (*t.frame.turn, id(t.frame.at))
     frame.rising = never_negative(body) - values.keys()
     origin, depth = t.code.origin, len(t.frames)
     t.frames.append(frame)
     frame.rest.append(body)
     try:
         for name, value in values.items():
-            frame.env[name] = t.settled(name, value)
+            frame.env[name] = frame.given[name] = t.settled(name, value)
         frame.rest.pop()
         t.body(body)
         return frame.env.get(RETURNED, Thing(None))
     except LoweringError as error:
-        if not error.file:
+        if not error.file and not isinstance(error, AgainError):
             raise type(error)(error.what, error.line or t.code.origin, file) from None
         raise
     finally:

@@ -43,7 +43,7 @@ def remove(t: Translator, owner: Listing, value: Value) -> None:
 def insert(t: Translator, owner: Listing, place: Scalar, item: Value, sure: bool) -> None:
     """``items.insert(place, item)``, whose place is at an end if it is behind it."""
     code, item = t.code, _now(t, item)
-    lists.append(t, owner, item, id(t.frame.at), sure)
+    lists.append(t, owner, item, lists.site(t), sure)
     line = _line(t, owner)
     last = code.fresh("last_")
     code.emit(f"{last} = {(line.shape[0] - 1).text}")

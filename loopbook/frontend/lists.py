@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 def grows(name: str, rest: Sequence[ast.stmt]) -> bool:
     """Whether a list is appended to in a loop or branch among `rest`."""
     return any(
-        _appends(inner, name)
+        appends(inner, name)
         for statement in rest
         if isinstance(statement, ast.For | ast.While | ast.If)
         for inner in ast.walk(statement)
     )
 
 
-def _appends(node: ast.AST, name: str) -> bool:
+def appends(node: ast.AST, name: str) -> bool:
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=own), attr="append" | "insert")):
             return own == name
@@ -109,6 +109,11 @@ def named(t: Translator, made: Listing, name: str, rest: Sequence[ast.stmt]) -> 
         made.head = t.code.fresh("first_")
         t.code.emit(f"{made.head} = 0")
         t.code.mutable.add(made.head)
+
+
+def site(t: Translator) -> int:
+    """What stands for the statement at hand, each time that it is written out."""
+    return hash((id(t.frame.at), t.frame.turn))
 
 
 def append(
@@ -217,7 +222,7 @@ def _foresee(t: Translator, owner: Listing) -> None:
     code = t.code
     # In a loop, what comes next may stand in front, or in another branch.
     rests = [*reversed(t.frame.rest), owner.rest]
-    calls = [n for rest in rests for s in rest for n in ast.walk(s) if _appends(n, owner.name)]
+    calls = [n for rest in rests for s in rest for n in ast.walk(s) if appends(n, owner.name)]
     call = next((n for n in calls if owner.name not in loads(ast.List(n.args, ast.Load()))), None)
     if not isinstance(call, ast.Call) or not call.args:
         raise code.fail(f"{owner.name}, a list that nothing was appended to")
@@ -449,7 +454,7 @@ def is_sure(name: str, rest: Sequence[ast.stmt]) -> bool:
 
     def sure(body: Sequence[ast.stmt]) -> bool:
         for node in body:
-            if not any(_appends(inner, name) for inner in ast.walk(node)):
+            if not any(appends(inner, name) for inner in ast.walk(node)):
                 continue
             if isinstance(node, ast.For):
                 left = (ast.Break, ast.Continue, ast.Return)

@@ -139,10 +139,15 @@ def _loop(
 
 def _each(t: Translator, node: ast.For, items: Iterable[Value]) -> None:
     """A loop written out."""
-    with _written_out(t, True):
-        for item in items:
-            t.store(node.target, item)
-            t.body(node.body)
+    turn = t.frame.turn
+    try:
+        with _written_out(t, True):
+            for number, item in enumerate(items):
+                t.frame.turn = (*turn, number)
+                t.store(node.target, item)
+                t.body(node.body)
+    finally:
+        t.frame.turn = turn
 
 
 @contextmanager

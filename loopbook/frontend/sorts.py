@@ -20,9 +20,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loopbook.errors import LoweringError
 from loopbook.frontend import types
-from loopbook.frontend.code import Code, Line
+from loopbook.frontend.code import AgainError, Code, Line
 from loopbook.frontend.symbols import ONE, Int
 from loopbook.frontend.values import Kind, Pair, Scalar, Sorts, Tup
 
@@ -37,7 +36,7 @@ NAMES = {"b": "bool", "i": "int", "f": "float", "c": "complex"}
 """Python's own numbers."""
 
 
-class SortsError(LoweringError):
+class SortsError(AgainError):
     """A result is of one of several types.
 
     Attributes:

@@ -165,10 +165,14 @@ class Translator(Definite):
 
     def _list(self, name: str, node: ast.expr, value: Value) -> Value:
         """What a name is assigned: a list that grows, if it is appended to in loops or branches."""
+        from loopbook.frontend.passed_on import is_passed_on
+
         rest = self.frame.rest[-1] if self.frame.rest else ()
         if isinstance(value, Listing) and isinstance(node, ast.Call) and not value.rest:
             lists.named(self, value, name, rest)
-        if not (type(value) is Tup and isinstance(node, LISTS) and lists.grows(name, rest)):
+        if not (type(value) is Tup and isinstance(node, LISTS)):
+            return value
+        if not (lists.grows(name, rest) or is_passed_on(self, name, rest)):
             return value
         made = lists.begun(self, name, value.items, shrinks=lists.shrinks(name, rest))
         made.rest = rest

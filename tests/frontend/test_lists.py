@@ -22,6 +22,13 @@ LISTS = [
     "return np.array(p) + np.array(q)",
     "r = []\nfor i in range(3):\n    for j in range(2):\n        r.append(A[i] + j)\n"
     "return np.vstack(r), np.concatenate(r)",
+    "h = []\nfor q in np.split(A[:, :2], 2, axis=1):\n    h.append(q * 2)\nfor q in (1, 3, 5):\n"
+    "    h.append(A[:, q % 4 : q % 4 + 1])\nreturn np.hstack(h), np.array(h), len(h)",
+    "def add(h, v):\n    h.append(v)\nh, k = [], []\nadd(h, A)\nadd(h, A * 2)\n"
+    "for i in range(3):\n    for q in (1, -1):\n        add(h, A * q + i)\n"
+    "        k.append(x * q)\n"
+    "return np.concatenate(h, axis=1), np.column_stack(h), np.dstack(h), np.column_stack(k), "
+    "np.dstack(k), np.hstack(k), len(h)",
     "o = []\nfor v in x:\n    o += [v, -v]\n    o.extend((2 * v, s))\nreturn np.array(o), len(o)",
     "o = []\nfor i in range(0, len(x), 3):\n    o.extend(x[i : i + 3][::-1])\nreturn np.array(o)",
     "seen, todo = np.zeros(9, int), [(0, 1)]\nwhile todo:\n    i, k = todo.pop()\n"

@@ -35,10 +35,12 @@ from loopbook.frontend.values import Listing, Scalar, Thing, Tup, Value
 def append(t: Translator, owner: Value, item: Value) -> Value:
     """``items.append(item)``."""
     if isinstance(owner, Listing):
-        lists.append(t, owner, item, id(t.frame.at), t.sure.get(owner.count, False))
+        lists.append(t, owner, item, lists.site(t), t.sure.get(owner.count, False))
         return Thing(None)
     frame = t.frame
     for name, held in frame.env.items():
+        if frame.given.get(name) is owner:
+            raise t.code.fail(f"append to {name}, a list of the caller's")
         if held is owner and type(owner) is Tup and len(frame.rest) == 1:
             frame.env[name] = t.settled(name, owner.of((*owner.items, t.fixed(item))))
             return Thing(None)

@@ -56,10 +56,9 @@ def part(array: Array, axis: int, start: Int, count: Int) -> Array:
 @lowers(np.concatenate)
 def concatenate(t: Translator, arrays: Value, axis: Value | None = None) -> Value:
     code = t.code
-    if isinstance(arrays, Listing) and arrays.shape and axis is None:
-        rows = t.array(arrays)
-        sizes = [arith.whole(rows.shape[0] * rows.shape[1]), *map(arith.whole, rows.shape[2:])]
-        return FUNCTIONS[np.reshape](t, rows, Tup(tuple(sizes)))
+    if isinstance(arrays, Listing) and arrays.shape and not isinstance(axis, Thing):
+        rows, place = t.array(arrays), 0 if axis is None else t.python(axis)
+        return _side_by_side(t, rows, place % len(arrays.shape))
     if not isinstance(arrays, Tup):
         raise code.fail("concatenate of what is no tuple")
     given = [t.array(a) for a in arrays.items]
@@ -129,8 +128,20 @@ def _raised(t: Translator, array: Array, rank: int, columns: bool) -> Array:
 
 @lowers(np.hstack)
 def hstack(t: Translator, tup: Value) -> Value:
+    if isinstance(tup, Listing):
+        flat = len(tup.shape) == 1
+        return concatenate(t, tup, arith.constant(0 if flat else 1)) if tup.shape else t.array(tup)
     given = [_raised(t, t.array(a), 1, False) for a in tup.items]  # type: ignore[union-attr]
     return concatenate(t, Tup(tuple(given)), arith.constant(0 if given[0].rank == 1 else 1))
+
+
+def _side_by_side(t: Translator, rows: Array, place: int) -> Value:
+    """The parts of an array along its first axis, one behind the other along another of theirs."""
+    order = (*range(1, place + 1), 0, *range(place + 1, rows.rank))
+    turned = FUNCTIONS[np.transpose](t, rows, Tup(tuple(map(arith.constant, order))))
+    sizes = list(rows.shape[1:])
+    sizes[place] = rows.shape[0] * sizes[place]
+    return FUNCTIONS[np.reshape](t, turned, Tup(tuple(map(arith.whole, sizes))))
 
 
 @lowers(np.vstack)
@@ -143,6 +154,10 @@ def vstack(t: Translator, tup: Value) -> Value:
 
 @lowers(np.column_stack)
 def column_stack(t: Translator, tup: Value) -> Value:
+    if isinstance(tup, Listing):
+        if len(tup.shape) == 1:
+            return FUNCTIONS[np.transpose](t, t.array(tup))
+        return concatenate(t, tup, arith.constant(1))
     given = [_raised(t, t.array(a), 2, True) for a in tup.items]  # type: ignore[union-attr]
     return concatenate(t, Tup(tuple(given)), arith.constant(1))
 

@@ -30,7 +30,7 @@ from loopbook.frontend.inline import inline
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Dim, Slice, Thing, Tup, Value, looked_at
+from loopbook.frontend.values import Array, Dim, Listing, Slice, Thing, Tup, Value, looked_at
 
 
 def _split(t: Translator, ary: Value, places: Value, along: Value | None, even: bool) -> Tup:
@@ -110,6 +110,11 @@ def _without(arr, places, axis):
 @lowers(np.dstack)
 def dstack(t: Translator, tup: Value) -> Value:
     """Behind each other along a third axis."""
+    if isinstance(tup, Listing) and len(tup.shape) < 3:
+        found = FUNCTIONS[np.stack](t, tup, arith.constant(-1))
+        return found if len(tup.shape) == 2 else load_at(t, found, [Thing(None)])
+    if isinstance(tup, Listing):
+        return concatenate(t, tup, arith.constant(2))
     if not isinstance(tup, Tup):
         raise t.code.fail("dstack of what is no tuple")
     raised = []
