@@ -299,10 +299,13 @@ def _one_of(t: Translator, node: ast.IfExp, condition: Scalar) -> Value:
     t.frame.made.add(name)
 
     def run() -> None:
+        known = list(t.aliases.known)
         with code.indented(f"if {condition.text}:"):
             t.bind(name, t.expr(node.body))
+        then, t.aliases.known = t.aliases.known, known
         with code.indented("else:"):
             t.bind(name, t.expr(node.orelse))
+        t.aliases.known = [*then, *(a for a in t.aliases.known if a not in then)]
 
     t.with_homes([(name, True)], run)
     return t.frame.env.pop(name)

@@ -20,6 +20,7 @@ RIGHT = [
     "best = (np.inf, 0)\nfor i in range(5):\n    if x[i] < best[0]:\n        best = (x[i], i)\n"
     "return best",
     "return np.inf, -np.inf",
+    "z = x.copy() if s > 0 else x * 2\nz[0] = 1\nv = x if s > 1 else z\nx = x + 1\nreturn v, x, z",
     "z = x * 0\nfor k in range(9):\n    e = 0.0\n    for i in range(5):\n"
     "        n = 0.5 * z[i] + x[i]\n        e = max(e, abs(n - z[i]))\n        z[i] = n\n"
     "    if e < s:\n        return z, k\nreturn z, 9",
@@ -45,6 +46,9 @@ BRANCHES = [
 ]
 
 REFUSED = [
+    "z = x if s > 0 else x.copy()\nz[0] = 1\nreturn z",
+    "z = x * 2 if s > 0 else y\ny[0] = 7\nreturn z",
+    "(x if s > 0 else y)[1] = 4",
     "if s > 0:\n    z = x\nelse:\n    z = y\nz += 1\nreturn z",
     "z = x\nfor i in range(3):\n    z[0] = z[0] + 1\n    z = y\nreturn z",
     "u = x * 1\nfor i in range(3):\n    v = u + 1\n    u = v\n    v[0] = 100\nreturn u",
