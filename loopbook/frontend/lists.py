@@ -27,6 +27,7 @@ from loopbook.frontend import arith, nests, tuples, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import load_at
 from loopbook.frontend.liveness import loads
+from loopbook.frontend.records import Fields
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.sorts import is_one_of_several
 from loopbook.frontend.symbols import ONE, ZERO, Int
@@ -283,19 +284,25 @@ def is_certain(t: Translator, owner: Listing) -> bool:
 
 
 def holds(t: Translator, target: ast.Subscript) -> bool:
-    """Whether it is an item of a list of which all is known, where control comes once."""
-    if not isinstance(target.value, ast.Name) or len(t.frame.rest) != 1:
+    """Whether it is an item of a list or dict of which all is known, where control comes once."""
+    if not isinstance(target.value, ast.Name) or target.value.id in t.frame.homes:
         return False
     owner = t.frame.env.get(target.value.id)
-    return type(owner) is Tup and owner.listed and target.value.id not in t.frame.homes
+    if isinstance(owner, Fields):  # in a loop that is written out, too
+        is_own = owner.kind is dict and owner is not t.frame.given.get(target.value.id)
+        return is_own and not owner.given and not t.code.depth
+    return type(owner) is Tup and owner.listed and len(t.frame.rest) == 1
 
 
 def store(t: Translator, target: ast.Subscript, value: Value) -> None:
-    """``items[0] = value``, for a list of which all is known."""
+    """``items[0] = value``, for a list or dict of which all is known."""
     assert isinstance(target.value, ast.Name)
     name = target.value.id
     owner, place = t.frame.env[name], t.expr(target.slice)
     assert isinstance(owner, Tup)
+    if isinstance(owner, Fields):
+        t.frame.env[name] = owner.with_item(t.python(place), t.fixed(value))
+        return
     at = t.python(place) if not isinstance(place, Slice) else None
     if not isinstance(at, int) or not -len(owner.items) <= at < len(owner.items):
         raise t.code.fail(f"storing into {ast.unparse(target)}, at no place that is known")

@@ -219,6 +219,9 @@ def augmented(t: Translator, node: ast.AugAssign) -> None:
         _in_place(t, node)
     elif isinstance(node.target, ast.Attribute | ast.Subscript) and _is_field(t, node.target):
         _in_place(t, node)
+    elif isinstance(node.target, ast.Subscript) and lists.holds(t, node.target):
+        current = t.expr(node.target)
+        lists.store(t, node.target, operate(t, type(node.op), current, t.expr(node.value)))
     elif isinstance(node.target, ast.Subscript):
         if (owner := lists.named_by(t, node.target.value)) is not None:
             places = [t.fixed(place) for place in items_of(t, node.target.slice)]

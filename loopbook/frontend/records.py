@@ -92,6 +92,11 @@ class Fields(Tup):
             return tuple(map(wrapped, self.names))
         return self.items
 
+    def with_item(self, name: Any, item: Any) -> Fields:
+        """The same with another item of a name, which is the last one if it is new."""
+        items = dict(zip(self.names, self.items, strict=True)) | {name: item}
+        return replace(self, items=tuple(items.values()), names=tuple(items))
+
     def item(self, name: Any) -> Any:
         """The item of a name; None if there is none."""
         return self.items[self.names.index(name)] if name in self.names else None

@@ -145,7 +145,7 @@ def _counted(t: Translator, value: Array) -> str:
     code, view = t.code, value.view
     assert view is not None
     own = whole(view.buffer).view
-    if own is None or view.dims != own.dims:
+    if own is None or view.dims != own.dims or value.rank != len(view.buffer.sizes):
         return _counted(t, nests.materialise(code, value, "result"))
     parts = []
     for size, room in zip(value.shape, view.buffer.sizes, strict=True):

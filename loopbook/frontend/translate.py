@@ -118,7 +118,7 @@ class Translator(Definite):
                 condition = self.test(node.test)
                 if condition.value is not True:
                     demands.check(self, node.test, condition, met=True)
-            case ast.Raise() if self.code.depth:
+            case ast.Raise():
                 demands.raised(self, self.frame.tests)
                 self.code.suppose("False")
             case ast.Global() | ast.Nonlocal():

@@ -15,7 +15,8 @@ BODIES = {
     "places": "A.ravel()[p] = 2.0\nB.reshape(-1)[p] += 1\nreturn A + B",
     "another name": "b = A.ravel()\nb[p] = -1\nb[0] += 5\nreturn A * 2, b[1:3]",
     "the array changes": "b = A.ravel()\nif s < 0:\n    A[0] = 5\nreturn b.sum(), b",
-    "either changes": "b = A.reshape(-1)\nif s < 0:\n    b[p] = s\n    A[1] *= 2\nreturn A.sum(), b",
+    "either changes": "b = A.reshape(-1)\nif s < 0:\n    b[p] = s\n    A[1] *= 2\n"
+    "return A.sum(), b",
     "what is new": "H = np.zeros((3, 4))\nnp.add.at(H.ravel(), p, 1)\nH.flat[3] = s\nreturn H, H.T",
     "in loops": "for k in range(4):\n    r = A.ravel()\n    r[k] += r.mean()\n    A[1] *= 0.5",
     "other axes": "b = A.reshape(-1, 2)\nc = b.reshape(A.shape[0], -1)\nc[0, 1] = s\n"

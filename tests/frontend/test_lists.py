@@ -60,6 +60,8 @@ SHAPES = [
     "i = (np.abs(x) * 3).astype(int)\n"
     "return np.bincount(i, minlength=9), np.bincount(i), np.bincount(i, weights=x, minlength=9)",
     "return np.repeat(x, np.arange(len(x)) % 3)",
+    "p = np.argwhere(x > 0)\nreturn p.ravel(), p.flatten(), p.reshape(-1), x[x > 0][:, None], "
+    "x[x > 0].reshape(-1, 1), x[x > 0].reshape(1, -1, 1)",
 ]
 
 

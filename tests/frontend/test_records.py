@@ -75,3 +75,26 @@ def test_what_the_caller_has_is_not_returned_as_another_one():
     made.__globals__["make"] = Making(dict, ("a",))
     with pytest.raises(LoweringError, match="that the caller has"):
         lower(made, [X])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "o = {}\no['a'] = x.mean()\no['b'] = x * 2\no['a'] += 1\no['b'][0] = 9\no['b'] *= s\n"
+        "return o['a'], o['b'], len(o)",
+        "o = {'p': 1}\nfor k in ('p', 'q'):\n    o[k] = x.sum()\nreturn sum(o.values()), o['q']",
+        "o = {'n': 0}\nif len(x) > 3:\n    o['n'] = s\nfor k in o:\n    s += o[k]\nreturn s",
+    ],
+)
+def test_items_of_a_dict_that_is_made_are_given_one_by_one(body):
+    check(function(body, "x, s"), data(5), 2.5)
+
+
+def test_dicts_that_loops_or_others_see_are_not_changed():
+    for body in (
+        "o = {'a': 1}\nfor i in range(40):\n    o['a'] = o['a'] + i\nreturn o['a']",
+        "o = {'a': 1.0}\nif s > 2:\n    o['a'] = 5.0\nreturn o['a']",
+        "def f(d):\n    d['z'] = 3\no = {'z': 1}\nf(o)\nreturn o['z']",
+    ):
+        with pytest.raises(LoweringError, match="no array"):
+            lower(function(body, "x, s"), [data(5), 2.5])

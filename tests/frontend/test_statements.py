@@ -131,7 +131,7 @@ def test_printing_for_who_asks_for_it_is_a_condition():
         ("d = {n: 1 for n in range(x.size * 9)}\nreturn d[0]", "dict of many items"),
         ("global s\ns = 3\nreturn x * s", "return them instead"),
         ("p = {'a': 1}\nreturn x * p['b']", "the key 'b'"),
-        ("p = {'a': 1}\np['b'] = 2\nreturn x * p['b']", "storing into p"),
+        ("p = {'a': 1}\nfor i in range(99):\n    p['b'] = 2\nreturn x * p['b']", "storing into p"),
     ],
 )
 def test_it_says_what_it_refuses(body, what):

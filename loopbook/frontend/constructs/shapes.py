@@ -292,7 +292,12 @@ def reshape(t: Translator, a: Value, *shape: Value, order: Value | None = None) 
     goal = tuple(ONE if t.code.is_one(s) else s for s in sizes if s is not None)
     if len(goal) == array.rank and all(map(t.code.same, goal, array.shape)):
         return array
-    if array.rank == 1 and t.code.facts.known(array.shape[0]) is None:
+    several = [size for size in goal if not t.code.is_one(size)]
+    if (
+        array.rank == 1
+        and t.code.facts.known(array.shape[0]) is None
+        and several != [array.shape[0]]
+    ):
         return _rows(t, array, goal)
     return _split(t, _merge(t, array, goal), goal)
 
@@ -346,7 +351,10 @@ def _groups(t: Translator, old: Index, new: Index) -> list[tuple[list[int], list
                 break
             x, y = t.code.facts.known(a), t.code.facts.known(b)
             if x is None or y is None:
-                raise UnrollError("reshape with sizes that loops change", t.code.origin)
+                # With ones before, the next size may be the same.
+                if not (x == 1 and i < len(old)) and not (y == 1 and j < len(new)):
+                    raise UnrollError("reshape with sizes that loops change", t.code.origin)
+                x, y = (1, 2) if x == 1 and i < len(old) else (2, 1)
             if i < len(old) and (not left or x < y or j >= len(new)):
                 left.append(i)
                 a = a * old[i]
