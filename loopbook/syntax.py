@@ -12,7 +12,7 @@ MOST_COPIED = 40_000
 branch in a branch there may be twice as many ends."""
 
 PYTHONS = "loopbook_extremes_are_pythons"
-"""A name that loops of our own know where all ``max`` and ``min`` of floats in them are Python's."""
+"""A name that loops of our own know in which all ``max`` and ``min`` of floats are Python's."""
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
