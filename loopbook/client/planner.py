@@ -32,6 +32,7 @@ from loopbook.client.recurrences import side_by_side, without_gathers
 from loopbook.client.sizes import Trips, about_measured, exact_speedup, measured_here, near_speedup
 from loopbook.client.thresholds import (
     ALIKE,
+    CLEARLY_MORE,
     LOOKED_AT,
     MAX_DISTANCE,
     RARE_ONES,
@@ -238,10 +239,10 @@ class Planner:
         )
 
     def _of_inner(self, nest: Nest, near: tuple[Choice, ...], trips: Trips) -> tuple[Choice, ...]:
-        """`near` with what books have for the nests inside of one that runs in order in front, if
-        that promises more."""
+        """`near` with what books have for the nests inside of one in front, if that promises more:
+        clearly so, where there is something for the whole."""
         found = of_inner_nests(nest, self._fit, self._alone, trips)
-        expected = near[0].predicted_speedup if near else WORTH_USING
+        expected = CLEARLY_MORE * near[0].predicted_speedup if near else WORTH_USING
         if found is None or found.predicted_speedup <= expected:
             return near
         return (found, *near)[: self._count]

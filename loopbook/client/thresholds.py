@@ -112,6 +112,11 @@ WORTH_USING = 1.02
 LEAST_SHARE = 0.05
 """Of a nest's iterations: what stands inside and runs fewer is not looked up by itself. Chosen."""
 
+CLEARLY_MORE = 1.5
+"""Times what a recipe for all of a nest promises that one for a nest inside of it has to: of the
+heads of an attention, a record at other sizes promised 1.4 times as much and took twice as long
+(AVX-512, 2026-11-27)."""
+
 KEEP = 1.02
 """A choice that is measured has to be this many times faster than what it replaces. As
 `WORTH_USING`."""
