@@ -102,6 +102,8 @@ class Tile:
     size: int
 
 
+_QUOTIENT = re.compile(r"idiv\((\w+),(\d+)\)")
+
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -148,8 +150,23 @@ def domain(loops: Iterable[Loop]) -> list[Linear]:
         value = {loop.variable: 1}
         rows += [minus(value, low) for low in loop.lows]
         rows += [shifted(minus(high, value), -1) for high in loop.highs]
-        rows += loop.rooms
+        rows += (*loop.rooms, *quotients(loop))
     return rows
+
+
+def quotients(loop: Loop) -> list[Linear]:
+    """What follows, where a loop runs, of ends such as ``size / 8``, rounded down: of the size there
+    is 8 times as much."""
+    if not any(low.keys() <= {""} and low.get("", 0) >= 0 for low in loop.lows):
+        return []  # of less than 0 it would be rounded up
+    found: list[Linear] = []
+    for high in loop.highs:
+        symbol = next((symbol for symbol in high if symbol), "")
+        match = _QUOTIENT.fullmatch(symbol)
+        alone = high.keys() <= {symbol, ""} and high.get(symbol) == 1 and high.get("", 0) <= 0
+        if match and alone:
+            found.append({match[1]: 1, symbol: -int(match[2])})
+    return found
 
 
 def plus(a: Linear, b: Linear, factor: int = 1) -> dict[str, int]:

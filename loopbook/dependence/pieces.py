@@ -16,6 +16,7 @@ from loopbook.dependence.model import (
     mentions,
     minus,
     plus,
+    quotients,
     replaced,
     shifted,
 )
@@ -139,7 +140,7 @@ def shapes(path: Sequence[Loop], changing: set[str], *, roughly: bool) -> list[S
     for loop in path:
         lows = [low for low in loop.lows if not mentions(low, changing)]
         highs = [high for high in loop.highs if not mentions(high, changing)]
-        rooms = [room for room in loop.rooms if not mentions(room, changing)]
+        rooms = [room for room in (*loop.rooms, *quotients(loop)) if not mentions(room, changing)]
         strided = loop.step > 1 and 0 < len(lows) == len(loop.lows)
         if len(pieces) * len(lows) > MAX_PIECES:
             strided = False
