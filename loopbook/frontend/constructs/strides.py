@@ -76,9 +76,9 @@ def as_strided(
     array, view = _in_memory(t, x)
     if len(view.dims) > len(view.buffer.shape):
         raise code.fail("as_strided of the parts of complex numbers")
-    sizes = array.shape if _is_none(shape) else shape_of(t, shape)
+    sizes = array.shape if shape is None or _is_none(shape) else shape_of(t, shape)
     steps = _steps(view, array.rank)
-    if not _is_none(strides):
+    if strides is not None and not _is_none(strides):
         steps = [_elements(code, size, array.dtype.itemsize) for size in shape_of(t, strides)]
     if len(steps) != len(sizes):
         raise code.fail("as_strided with a shape and strides of different lengths")
@@ -88,8 +88,8 @@ def as_strided(
     return view_of(view.buffer, sizes, dims, array.dtype)
 
 
-def _is_none(value: Value | None) -> bool:
-    return value is None or (isinstance(value, Thing) and value.value is None)
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Thing) and value.value is None
 
 
 def _elements(code: Code, stride: Int, size: int) -> Int:
