@@ -106,6 +106,8 @@ return f, A.ravel()[f], np.ravel_multi_index((2, 1), (3, 4))"""
     function_ = function(body, "A, i, j")
     places = np.array([0, 2, 1]), np.array([4, 0, 3])
     lowered = check(function_, data(3, 5), *places)
+    inside = function("m = i < 3\nreturn np.ravel_multi_index((i[m], j[m]), (3, 5))", "i, j")
+    check(inside, places[0] + 1, places[1])
     with pytest.raises(LoweringError):  # NumPy raises
         lowered.plain(data(3, 5), places[0] - 1, places[1])
 

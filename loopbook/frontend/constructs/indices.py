@@ -153,7 +153,11 @@ def ravel_multi_index(
             found = arith.binary(t.code, "+", found, replace(here, dtype=INT))
         return replace(found, weak=False)
 
-    return t.fixed(lift(t, form, *multi_index.items))
+    # What a mask leaves out may be outside.
+    given = [
+        t.stored(x) if isinstance(x, Array) and x.mask is not None else x for x in multi_index.items
+    ]
+    return t.fixed(lift(t, form, *given))
 
 
 @lowers(np.ix_)
