@@ -58,6 +58,14 @@ class UnrollError(LoweringError):
     """A loop's variable is part of something that only has a form for numbers that are known."""
 
 
+class HomelessError(LoweringError):
+    """A name is None when a loop begins, and a number or an array later."""
+
+    def __init__(self, name: str, line: int = 0, file: str = "") -> None:
+        what = f"{name} is no number or array when the loop begins, and is one later"
+        super().__init__(name if " " in name else what, line, file)
+
+
 @dataclass(frozen=True)
 class Line:
     """A line of generated source and the line of the original that it comes from."""
@@ -115,6 +123,7 @@ class Code:
         telling: of what it is told which of several types it has (see `sorts`).
         sorts: types, by the number that stands for each.
         sorted_by: what else decides of the type of what is told.
+        peeled: whether the first iterations of loops that begin with None are written out.
         in_line: names of buffers whose elements have to be in one line (see `InLineError`).
         merged: copies of what NumPy would have as a view, made by reshape or ravel.
         failed: name of what says that something which was supposed is not so; empty if nothing was.
@@ -143,6 +152,7 @@ class Code:
     laid_out: set[str] = field(default_factory=set)
     texts: dict[str, str] = field(default_factory=dict)
     trips: list[Int | None] = field(default_factory=list)
+    peeled: bool = False
     in_line: frozenset[str] = frozenset()
     merged: list[Buffer] = field(default_factory=list)
     halos: list[Halo] = field(default_factory=list)

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from loopbook.frontend import arith, lists, loose, sorts
-from loopbook.frontend.code import Line, UnrollError, bare, is_empty
+from loopbook.frontend.code import HomelessError, Line, UnrollError, bare, is_empty
 from loopbook.frontend.counters import Counters, nested
 from loopbook.frontend.liveness import asked_of, rebinds, stores
 from loopbook.frontend.symbols import ONE, ZERO, Int
@@ -135,6 +135,14 @@ def _loop(
         if not code.facts.zero(stop - start - count):
             raise
         _each(t, node, (item(start + place) for place in range(count)))
+    except HomelessError:
+        if not code.peeled or step != 1 or code.facts.nonnegative(stop - start - 1) is not True:
+            raise
+        code.lines, code.depth, code.memo = kept[0], kept[4], {}
+        del code.lines[kept[1] :], code.temporaries[kept[2] :]
+        frame.env = dict(kept[3])
+        _each(t, node, [item(start)])
+        _rolled(t, node, start + 1, stop, step, item)
 
 
 def _each(t: Translator, node: ast.For, items: Iterable[Value]) -> None:
@@ -192,9 +200,7 @@ def _round(t: Translator, node: ast.For | ast.While) -> Iterator[None]:
     yield
     for name in homeless:
         if t.frame.homes[name].value is not None:
-            raise t.code.fail(
-                f"{name} is no number or array when the loop begins, and is one later"
-            )
+            raise HomelessError(name, t.code.origin)
     aliases.comes_round(start, lasting, head, t.frame, t.frames)
     aliases.known = [*before, *(a for a in aliases.known if a not in before)]
 
@@ -238,14 +244,31 @@ def _forget(t: Translator, node: ast.For | ast.While, before: set[str]) -> None:
 def while_(t: Translator, node: ast.While) -> None:
     """A loop whose condition is computed anew before each iteration."""
     t.settle_all()
+    code, frame = t.code, t.frame
+    kept = code.lines, len(code.lines), len(code.temporaries), dict(frame.env), code.depth
+    try:
+        _while_rolled(t, node)
+    except HomelessError:
+        if not code.peeled or not (isinstance(node.test, ast.Constant) and node.test.value):
+            raise
+        code.lines, code.depth, code.memo = kept[0], kept[4], {}
+        del code.lines[kept[1] :], code.temporaries[kept[2] :]
+        frame.env = dict(kept[3])
+        with _written_out(t, True):
+            t.body(node.body)
+        _while_rolled(t, node)
 
+
+def _while_rolled(t: Translator, node: ast.While) -> None:
     def run() -> None:
         code, before = t.code, set(t.frame.env)
         kept = len(code.trips)
         code.trips.append(None)
-        with _followed(t, node):
-            _while(t, node)
-        del code.trips[kept:]
+        try:
+            with _followed(t, node):
+                _while(t, node)
+        finally:
+            del code.trips[kept:]
         _forget(t, node, before)
 
     with _written_out(t, False):

@@ -13,7 +13,7 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import arith, constructs, nests, types
-from loopbook.frontend.code import Code, FloatsInListError, InLineError, UntoldError
+from loopbook.frontend.code import Code, FloatsInListError, HomelessError, InLineError, UntoldError
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.inline import names_of, parsed
 from loopbook.frontend.kernel import assembled, kernel_names, repeated
@@ -88,7 +88,13 @@ def _with_optional(func: Callable[..., Any], args: Sequence[Any], error: Lowerin
     try:
         return _lower(func, args, known=_Known(optional=True))
     except LoweringError:
-        raise error from None
+        pass
+    try:
+        if isinstance(error, HomelessError):
+            return _lower(func, args, known=_Known(peeled=True))
+    except LoweringError:
+        pass
+    raise error from None
 
 
 def refusals(func: Callable[..., Any], args: Sequence[Any]) -> list[LoweringError]:
@@ -121,6 +127,7 @@ class _Known:
     telling: frozenset[str] = frozenset()
     in_line: frozenset[str] = frozenset()
     optional: bool = False
+    peeled: bool = False
     pythons: bool | None = None
 
 
@@ -139,6 +146,7 @@ def _lower(
         in_line=known.in_line,
         optional=known.optional,
         pythons=known.pythons is True,
+        peeled=known.peeled,
     )
     signature = inspect.signature(func)
     try:

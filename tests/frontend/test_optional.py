@@ -53,3 +53,25 @@ def test_a_call_that_returns_none_is_left_to_python():
 )
 def test_a_number_or_none_is_what_the_loop_says(body):
     check(function(body, "x, y"), data(6), data(6, seed=1))
+
+
+ARRAYS = {
+    "what was before": "p = None\nfor i in range(n):\n    y = 0.5 * (x + 4.0 / x)\n"
+    "    if p is not None and np.max(np.abs(y - p)) < s:\n        return y, i\n    p = y\n"
+    "    x = y\nreturn x, -1",
+    "kept": "p = None\nt = 0.0\nfor i in range(n):\n    y = x * i\n    if p is not None:\n"
+    "        t += (y * p).sum()\n    p = y\nreturn t, p",
+    "a mean that moves": "g = None\nfor i in range(n):\n    d = x * (i + 1)\n"
+    "    g = d if g is None else 0.9 * g + d\nreturn g",
+    "rows": "g = None\nfor v in A:\n    if g is None:\n        g = v.copy()\n    else:\n"
+    "        g += v\nreturn g",
+    "for as long as it takes": "k = 0\np = None\nwhile True:\n    k += 1\n    y = x * 0.5\n"
+    "    if p is not None and abs(y - p).max() < s:\n        break\n    p = y\n    x = y\n"
+    "return x, k",
+}
+
+
+@pytest.mark.parametrize("body", ARRAYS.values(), ids=ARRAYS)
+def test_what_is_none_until_the_first_iteration_has_made_an_array(body):
+    for s in (0.3, 0.001):
+        check(function(body, "x, A, s, n"), np.arange(3.0) + 1, data(4, 3), s, 6)
