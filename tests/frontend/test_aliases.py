@@ -119,8 +119,9 @@ def test_none_that_becomes_a_number_is_not_taken_for_none_in_each_iteration(body
     check(function(body, "x, s"), data(5), 0.5)
 
 
-def test_none_that_becomes_an_array_is_refused():
-    body = "e = None\nfor i in range(5):\n    if e is None or e.max() < i: e = x * i\nreturn e"
+def test_none_that_may_become_an_array_is_refused():
+    body = "e = None\nfor i in range(5):\n    if e is not None: x = x + e\n"
+    body += "    if x[i] > 0.5: e = x * i\nreturn x"
     with pytest.raises(LoweringError, match="no number or array"):
         lower(function(body, "x"), [data(5)])
 
