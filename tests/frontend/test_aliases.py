@@ -122,7 +122,7 @@ def test_none_that_becomes_a_number_is_not_taken_for_none_in_each_iteration(body
 def test_none_that_may_become_an_array_is_refused():
     body = "e = None\nfor i in range(5):\n    if e is not None: x = x + e\n"
     body += "    if x[i] > 0.5: e = x * i\nreturn x"
-    with pytest.raises(LoweringError, match="no number or array"):
+    with pytest.raises(LoweringError, match="None here and something else there"):
         lower(function(body, "x"), [data(5)])
 
 
