@@ -222,6 +222,8 @@ def attribute(t: Translator, owner: Value, name: str) -> Value:
         return wrapped(found)
     if isinstance(owner, Fields) and owner.kind not in (dict, list):
         return records.attribute(t, owner, name)
+    if isinstance(owner, Slice) and name in ("start", "stop", "step"):
+        return getattr(owner, name) or Thing(None)
     growing = ("append", "pop", "popleft", "reverse")
     if (name in growing and isinstance(owner, Listing | Tup)) or (
         name == "sort" and isinstance(owner, Listing)

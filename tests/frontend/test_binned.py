@@ -15,6 +15,8 @@ BODIES = {
     "sums between places": "return np.add.reduceat(x, k), np.add.reduceat((x * 9).astype(int), k)",
     "extremes": "return np.maximum.reduceat(x, k), np.minimum.reduceat(x, k)",
     "products": "return np.multiply.reduceat(x, [0, 1])",
+    "along axes": "A = x[:6].reshape(3, 2)\nreturn np.add.reduceat(A, [0, 2, 1]), "
+    "np.maximum.reduceat(A, [0, 1], axis=1), np.add.reduceat(A, [0, 1], axis=-1)",
     "quotient and remainder": "return np.divmod(x, 0.3), divmod(k, 2)",
 }
 

@@ -50,7 +50,8 @@ BODIES = [
     "for i in range(1, k + 1, 2)[::-1]:\n    s = s * 2 - x[i]\nreturn s",
     "i = slice(1, -1)\nj = np.s_[::2, 1:k]\nz = np.zeros(5)\nz[i] = x[i]\n"
     "return z, A[j], A[1:3][:, i]",
-    "return A[(slice(None), slice(k))], x[PART], A[np.s_[1:, ...]], A[np.index_exp[0]]",
+    "return A[(slice(None), slice(k))], x[PART], A[np.s_[1:, ...]], A[np.index_exp[0]], "
+    "PART.stop - PART.start, PART.step is None, slice(k).start is None",
     "if type(x) is np.ndarray and hasattr(x, 'shape') and not hasattr(k, 'shape'):\n"
     "    return x * 2 if callable(np.sin) else x\nreturn y",
     "return isinstance((1, 2), tuple), isinstance(None, str), isinstance([x], (tuple, list))",

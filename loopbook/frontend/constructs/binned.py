@@ -39,18 +39,18 @@ def in_shares(counts, edges):
 
 
 def _reduceat(ufunc: np.ufunc) -> Callable[..., object]:
-    """``ufunc.reduceat`` of arrays with one axis: from each place to the next one, or the element
-    alone where that is no later."""
+    """``ufunc.reduceat``: from each place to the next one, or the element alone where that is no
+    later."""
 
-    def reduceat(array, indices):
-        starts = np.asarray(indices)
-        made = np.zeros(len(starts), ufunc.reduce(array[:1]).dtype)
+    def reduceat(array, indices, axis=0):
+        starts, rows = np.asarray(indices), np.moveaxis(array, axis, 0)
+        made = np.zeros((len(starts), *rows.shape[1:]), ufunc.reduce(rows[:1]).dtype)
         for k in range(len(starts)):
-            end = len(array) if k == len(starts) - 1 else starts[k + 1]
-            made[k] = array[starts[k]]
+            end = len(rows) if k == len(starts) - 1 else starts[k + 1]
+            made[k] = rows[starts[k]]
             for i in range(starts[k] + 1, end):
-                made[k] = ufunc(made[k], array[i])
-        return made
+                made[k] = ufunc(made[k], rows[i])
+        return np.moveaxis(made, 0, axis)
 
     return reduceat
 
