@@ -276,8 +276,8 @@ class Planner:
         calls = [("library", c.recipe, c.sure) for c in product_calls(nest, self._target, trips)]
         if not calls and (rows := vector_product(nest, self._target, trips)):
             calls = [("rows", rows, True)]
-        if not any(sure for *_, sure in calls) and (slid := self._sliding(nest, trips)):
-            calls = [("strips", slid, True)]
+        if slid := self._sliding(nest, trips):
+            calls = [*(one for one in calls if one[2]), ("strips", slid, True)]
         if not calls or self._is_tuned(nest):
             return None
         for tier, recipe, sure in calls:

@@ -155,8 +155,8 @@ def domain(loops: Iterable[Loop]) -> list[Linear]:
 
 
 def quotients(loop: Loop) -> list[Linear]:
-    """What follows, where a loop runs, of ends such as ``size / 8``, rounded down: of the size there
-    is 8 times as much."""
+    """What follows, where a loop runs, of ends such as ``size / 8``, rounded down: of the size
+    there is 8 times as much."""
     if not any(low.keys() <= {""} and low.get("", 0) >= 0 for low in loop.lows):
         return []  # of less than 0 it would be rounded up
     found: list[Linear] = []
