@@ -21,6 +21,10 @@ After::
 The loop around is the innermost one then, and computed in vectors; where the first and the last
 iterations differ (``a[(i + p) % n]``), that is seen in its body (`edges`). Plain sums of products
 stay loops: recipes know these, and hold their sums in registers.
+
+So are loops of few updates of whole arrays, ``for p in range(3): out += w[p] * x[p : p + n]``,
+which become one loop through all elements then: 3 by 3 weights over 600 by 700 numbers take 0.35 ms
+instead of 0.97 (AVX-512, 2026-11-27).
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from collections.abc import Sequence
 
 from loopbook.frontend.loops import Range
 from loopbook.frontend.translate import Translator
+from loopbook.frontend.values import Array
 from loopbook.syntax import walk
 
 MOST_COPIES = 25
@@ -42,19 +47,41 @@ _LEFT_OUT = ast.While | ast.Break | ast.Continue | ast.Return | ast.FunctionDef 
 
 
 def window(t: Translator, node: ast.For, ends: Range) -> int:
-    """How many iterations of a loop to write out: all, if it is short and in a loop that is not,
-    has tests, remainders, minima or maxima in its body, and makes little code; else 0."""
+    """How many iterations of a loop to write out: all, if it is short, makes little code, and
+    updates whole arrays or is in a loop that is not short and has tests, remainders, minima or
+    maxima in its body; else 0."""
     count = (ends.stop - ends.start).constant or 0
-    around = t.code.trips[-1] if t.code.trips else None
     if ends.step != 1 or not 0 < count <= MOST_COPIES:
         return 0
-    if around is None or around.constant is not None:
-        return 0
     parts = [part for statement in node.body for part in walk(statement)]
-    if any(isinstance(part, _LEFT_OUT) for part in parts) or not any(map(_branches, parts)):
+    if any(isinstance(part, _LEFT_OUT) for part in parts):
+        return 0
+    around = t.code.trips[-1] if t.code.trips else None
+    inside = around is not None and around.constant is None
+    if not (_updates_arrays(t, node.body) or (inside and any(map(_branches, parts)))):
         return 0
     copies, code = _written(node.body)
     return count if count * copies <= MOST_COPIES and count * code <= MOST_CODE else 0
+
+
+def _updates_arrays(t: Translator, body: Sequence[ast.stmt]) -> bool:
+    """Whether statements, those in loops inside included, add something to arrays, or name it."""
+    found = False
+    for statement in body:
+        match statement:
+            case ast.For(body=inner, orelse=[]):
+                if not _updates_arrays(t, inner):
+                    return False
+                found = True
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add() | ast.Sub()):
+                if not isinstance(value := t.frame.env.get(name), Array) or not value.rank:
+                    return False
+                found = True
+            case ast.Assign(targets=[ast.Name()]):
+                pass
+            case _:
+                return False
+    return found
 
 
 def _written(body: Sequence[ast.stmt]) -> tuple[int, int]:

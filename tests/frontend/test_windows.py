@@ -116,3 +116,29 @@ for i in range(1, n - 1):
             y[i] += p
 y[0] = p + i"""
     check(function(body, "n, x, y"), 12, data(12), np.zeros(12))
+
+
+def test_few_updates_of_whole_arrays_become_one_loop():
+    body = """
+n, m = B.shape
+for p in range(3):
+    for q in range(3):
+        win = A[p:p + n, q:q + m]
+        B += win * w[p, q]
+        if_any = win
+B -= 1.0
+return if_any, p, q"""
+    source = check(function(body, "A, B, w"), data(9, 8), np.zeros((7, 6)), data(3, 3))
+    assert source.kernel_source.count("B[i0, i1] = ") == 10, source.kernel_source
+
+
+@pytest.mark.parametrize("times", [40, 2])
+def test_updates_that_are_many_or_of_parts_stay_loops(times):
+    body = f"for p in range({times}):\n    B[p % 3] += A[p % 3]\n    B[0] *= 2.0"
+    source = check(function(body, "A, B"), data(3, 8), data(3, 8)).kernel_source
+    assert "for p" in source
+
+
+def test_what_is_updated_may_be_what_is_read():
+    body = "for p in range(3):\n    A += A[p] * w[p]\nreturn A"
+    check(function(body, "A, w"), data(5, 6), data(3))
