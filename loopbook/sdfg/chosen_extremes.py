@@ -86,8 +86,8 @@ def chosen_extremes(
         if any(own & _names(node) for node in rest):
             continue
         again = [*rest, *choice.cases[0].body.children]
-        made = _Made(again, [*written, best, *own], value)
-        if made.formula((best, ())) == made.formula((value, ())):
+        made = _Made(again, [*written, best, *own], value, private - {best})
+        if made.stored((best, ())) == made.formula((value, ())):
             function = "fmax" if best == compared[0] else "fmin"
             yield Chosen(test, choice, best, value, function, kind.dtype)
 
@@ -150,16 +150,22 @@ class _Made:
         statements: in which they are.
         written: all that is written in the loop, once for each place.
         value: what is compared, which stays what it is until the end.
+        own: scalars that are none of an earlier iteration's.
     """
 
     statements: Sequence[Inner]
     written: Sequence[str]
     value: str
+    own: frozenset[str]
 
     def formula(self, place: Place) -> Formula:
         """What a scalar is computed of; itself if that may be something else by now."""
-        if place[1] or self.written.count(place[0]) != 1:
+        if place[0] not in self.own or self.written.count(place[0]) != 1:
             return place
+        return self.stored(place)
+
+    def stored(self, place: Place) -> Formula:
+        """What the only value that a scalar gets is computed of."""
         for node in self.statements:
             for made, op, sources in _made(node) if type(node) is Statement else ():
                 parts = tuple(map(self._part, sources)) if made == place else (None,)

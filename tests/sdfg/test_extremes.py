@@ -58,6 +58,25 @@ def computed_again(x, y):
         y[i] = m
 
 
+def running_sum(x, y):
+    for i in range(x.shape[0]):
+        s = m = x[i, 0]
+        for j in range(1, x.shape[1]):
+            s = s + (x[i, j] - x[i, j - 1])
+            if s > m:
+                m = s
+        y[i] = m
+
+
+def grown(x, y):
+    for i in range(x.shape[0]):
+        m = x[i, 0]
+        for j in range(1, x.shape[1]):
+            if x[i, j] > m:
+                m = m + x[i, j]
+        y[i] = m
+
+
 def computed_otherwise(x, y):
     for i in range(x.shape[0]):
         m = x[i, 0]
@@ -107,8 +126,8 @@ def compared(x, y):
     y[0] = m
 
 
-CHANGED = [compared, chosen, chosen_least, computed_again]
-LEFT = [computed_otherwise, place_of_it, next_one, running]
+CHANGED = [compared, chosen, chosen_least, computed_again, running_sum]
+LEFT = [computed_otherwise, grown, place_of_it, next_one, running]
 
 
 def numbers(dtype: str) -> np.ndarray:
