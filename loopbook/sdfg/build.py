@@ -39,6 +39,7 @@ from loopbook.sdfg.own_extremes import with_own_extremes
 from loopbook.sdfg.remainders import with_plain_remainders
 from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.short_words import with_short_words
+from loopbook.sdfg.stores_behind import with_stores_behind
 from loopbook.sdfg.sunk_stores import keep_stores_apart
 from loopbook.sdfg.threads import improve_threads
 from loopbook.steps import Step
@@ -272,7 +273,7 @@ def _scheduled(
 
 def _served(tree: Program) -> Program:
     """A program with what is done to served ones alone."""
-    return with_early_loads(with_plain_remainders(tree))
+    return with_early_loads(with_stores_behind(with_plain_remainders(tree)))
 
 
 def cpp_of(tree: Program, target: str) -> str:
