@@ -37,6 +37,7 @@ from loopbook.sdfg.narrow import narrowed
 from loopbook.sdfg.one_division import divide_once
 from loopbook.sdfg.own_extremes import with_own_extremes
 from loopbook.sdfg.remainders import with_plain_remainders
+from loopbook.sdfg.searches import with_block_searches
 from loopbook.sdfg.shifts import keep_signs
 from loopbook.sdfg.short_words import with_short_words
 from loopbook.sdfg.stores_behind import with_stores_behind
@@ -370,7 +371,8 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
     """
     mended = tree
     if decided:
-        mended = with_own_extremes(with_conditional_sums(found_in_vectors(decide(tree))))
+        mended = with_conditional_sums(found_in_vectors(decide(tree)))
+        mended = with_own_extremes(with_block_searches(mended))
     mended = with_short_words(divide_once(keep_signs(mended)))
     mended = narrowed(keep_stores_apart(keep_vectors_inside(mended)))
     return sdfg if mended is tree else program.parse(dumped(write(mended)))
