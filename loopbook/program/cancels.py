@@ -35,7 +35,10 @@ class Sum:
         return Sum(terms, sign * self.constant)
 
     def cancels(self, other: Sum) -> bool:
-        """Whether something of one is lost when the other is added."""
+        """Whether something of one is lost when the other is added: not of a number and the same
+        one with the other sign, of which nothing is left in any order."""
+        if len(self.terms) == len(other.terms) == 1 and not (self.constant or other.constant):
+            return False
         few, many = sorted((self.terms, other.terms), key=len)
         if any(count * many.get(one, 0) < 0 for one, count in few.items()):
             return True

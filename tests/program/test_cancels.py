@@ -64,7 +64,7 @@ def sliding(x, y, out):
     old = 1.0
     for i in range(3, x.shape[0]):
         s = s + x[i] - x[i - 3]
-        out[0, i] = s - old + (y[i] - y[i - 1]) - (y[i - 1] - y[i - 2])
+        out[0, i] = (x[i] - x[i]) + s - old + (y[i] - y[i - 1]) - (y[i - 1] - y[i - 2])
         out[1, i] = out[1, i] + 0.1 * (out[1, i - 1] - 2.0 * out[1, i] + x[i])
         old = s
     return s
