@@ -76,7 +76,8 @@ def of_inner_nests(
             best = choice if best is None else max(best, choice, key=_promise)
     if best is None:
         return None
-    return replace(best, recipe=steps, predicted_speedup=1 / (1 - saved), lower=0.0)
+    left = max(1 - saved, 1 / best.predicted_speedup)  # shares are about right, no more
+    return replace(best, recipe=steps, predicted_speedup=1 / left, lower=0.0)
 
 
 def _promise(choice: Choice) -> float:
