@@ -219,12 +219,7 @@ class Planner:
         self, form: Form, near: tuple[Choice, ...], trips: Trips, hot: bool
     ) -> tuple[Choice, ...]:
         """Choices for a form of a nest that promise more than `near` do for the nest itself."""
-        planner = self._for(form.trials)
-        (embedding,) = self._layered.encoder.encode_many([form.nest])
-        _, found = planner.plan(
-            form.nest, lambda: {form.nest.fingerprint: embedding}, trips, hot=hot
-        )
-        self._patience = planner._patience
+        found = self._planned(form.nest, form.trials, trips, hot=hot)
         expected = near[0].predicted_speedup if near else WORTH_USING
         return tuple(
             replace(
@@ -249,9 +244,15 @@ class Planner:
 
     def _alone(self, inner: InnerNest) -> tuple[Choice, ...]:
         """Choices for a nest that stands in another one."""
-        planner, nest = self._for(inner.trials), inner.nest
+        return self._planned(inner.nest, inner.trials, inner.trips, hot=False)
+
+    def _planned(
+        self, nest: Nest, trials: Trials, trips: Trips, *, hot: bool
+    ) -> tuple[Choice, ...]:
+        """What books have for a nest of a program that is made of this one."""
+        planner = self._for(trials)
         (embedding,) = self._layered.encoder.encode_many([nest])
-        _, found = planner.plan(nest, lambda: {nest.fingerprint: embedding}, inner.trips, hot=False)
+        _, found = planner.plan(nest, lambda: {nest.fingerprint: embedding}, trips, hot=hot)
         self._patience = planner._patience
         return found
 

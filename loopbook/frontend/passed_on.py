@@ -22,6 +22,7 @@ from loopbook.errors import LoweringError
 from loopbook.frontend import lists
 from loopbook.frontend.inline import Local, parsed
 from loopbook.frontend.values import Thing
+from loopbook.syntax import walk
 
 if TYPE_CHECKING:
     from loopbook.frontend.translate import Translator
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 def is_passed_on(t: Translator, name: str, rest: Sequence[ast.stmt]) -> bool:
     """Whether a list is appended to by a function that is called among `rest`."""
-    calls = (n for s in rest for n in ast.walk(s) if isinstance(n, ast.Call))
+    calls = (n for s in rest for n in walk(s) if isinstance(n, ast.Call))
     return any(_appended_by(t, call, name) for call in calls)
 
 
@@ -50,4 +51,4 @@ def _appended_by(t: Translator, call: ast.Call, name: str) -> bool:
         return False
     names = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
     own = {names[place] for place in places if place < len(names)}
-    return any(lists.appends(inner, one) for inner in ast.walk(node) for one in own)
+    return any(lists.appends(inner, one) for inner in walk(node) for one in own)

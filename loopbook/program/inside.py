@@ -7,10 +7,11 @@ alone, of which each is 1 or more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from loopbook.errors import SdfgError
 from loopbook.program import bounds, expr
 from loopbook.program.expr import Expr, Monomial, Polynomial
 from loopbook.program.extent_names import NAME
@@ -66,6 +67,21 @@ def _narrowed(one: Range, gaps: Sequence[Polynomial]) -> Range:
         elif factor == 1:
             lows.append(expr.plus({}, rest, -1))
     return Range(one.variable, tuple(lows), tuple(highs))
+
+
+def is_element(
+    index: Sequence[Expr], container: str, sizes: Mapping[str, Polynomial], around: Around
+) -> bool:
+    """Whether an index is one of a plain array's, as far as all of that can be read.
+
+    Args:
+        sizes: how many elements arrays have.
+    """
+    size = sizes.get(container)
+    try:
+        return len(index) == 1 and size is not None and is_inside(index[0], size, around)
+    except SdfgError:
+        return False
 
 
 def is_inside(index: Expr, size: Polynomial, around: Around) -> bool:

@@ -29,10 +29,9 @@ from loopbook.program.dataflow import (
 from loopbook.program.tree import Assignments, Branch, Program
 from loopbook.program.types import Scalar
 from loopbook.program.walk import Inner
+from loopbook.sdfg.decided import asked_flag
 
 _LESS = re.compile(r"\(?(\w+) <=? (\w+)\)?")
-
-_HOLDS = re.compile(r"\(?0 != (\w+)\)?")
 
 
 @dataclass(frozen=True)
@@ -127,9 +126,8 @@ def _stored(node: Inner, flag: str, private: frozenset[str]) -> tuple[str, froze
     if not isinstance(node, Branch) or len(node.cases) != 1:
         return None
     (case,) = node.cases
-    holds = _HOLDS.fullmatch(case.condition.text)
     inside = case.body.children
-    if holds is None or holds[1] != flag or not all(type(one) is Statement for one in inside):
+    if asked_flag(case.condition) != flag or not all(type(one) is Statement for one in inside):
         return None
     written = [access for one in inside for access in accesses(one) if access.write]
     best = [access for access in written if access.container not in private]

@@ -43,6 +43,7 @@ from loopbook.program.expr import Expr
 from loopbook.program.tree import Assignment, Assignments, Branch, Case, Loop, Program, Sequence
 from loopbook.program.types import Scalar
 from loopbook.program.walk import Inner, children, preorder, spread, with_new
+from loopbook.sdfg.new_scalars import NewScalars
 
 NEUTRAL = {"fp_add": "-0.0", "fp_sub": "0.0", "fp_mul": "1.0", "int_add": "0", "int_sub": "0"}
 """What each instruction may be given without changing what it is given besides."""
@@ -63,14 +64,14 @@ def with_conditional_sums(program: Program) -> Program:
     loops = [node for node in preorder(program) if isinstance(node, Loop)]
     if any(loop.schedule.is_shared for loop in loops):
         return program
-    work = _Work(program, private_scalars(program))
+    work = _Work(program, private_scalars(program), NewScalars(program))
     made = spread(program, work.of_loop)
-    return made.declaring(**work.scalars) if work.scalars else made
+    return made.declaring(**work.new.made) if work.new.made else made
 
 
 @dataclass
 class _Work:
-    """The program, and the scalars that it needs in addition, with their types.
+    """The program, and the scalars that it needs in addition.
 
     Attributes:
         private: scalars that carry nothing from one statement to another one.
@@ -78,7 +79,7 @@ class _Work:
 
     program: Program
     private: frozenset[str]
-    scalars: dict[str, Scalar] = field(default_factory=dict)
+    new: NewScalars
 
     def of_loop(self, node: Inner) -> list[Inner]:
         """An innermost loop with its sums behind its branches; other nodes alone."""
@@ -104,11 +105,9 @@ class _Work:
         found = self._kind(name)
         return found if isinstance(found, Scalar) else None
 
-    def new(self, kind: Scalar) -> str:
+    def term(self, kind: Scalar) -> str:
         """The name of a scalar more."""
-        name = f"loopbook_term_{len(self.scalars)}"
-        self.scalars[name] = kind
-        return name
+        return self.new.of("loopbook_term_", kind)
 
 
 @dataclass
@@ -224,7 +223,7 @@ class _Found:
             if step is None and constant is not None:
                 if one.symbol not in around:
                     flag = Assignments((replace(one),))
-                    around[one.symbol] = self.work.new(_COUNT), flag
+                    around[one.symbol] = self.work.term(_COUNT), flag
                 term = self._new_term(around[one.symbol][0], _COUNT, "int_add")
                 left.append(Assignment(term, Expr("1")))
                 continue
@@ -236,7 +235,7 @@ class _Found:
 
     def _new_term(self, name: str, kind: Scalar, code: str) -> str:
         """A scalar that is added to a sum behind the branch."""
-        term = self.work.new(kind)
+        term = self.work.term(kind)
         self.before.append(_set(Constant(NEUTRAL[code], kind), term, kind))
         nodes = (
             AccessNode(name),

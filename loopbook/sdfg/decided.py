@@ -11,16 +11,26 @@ That is done last, to what is served: all steps, and what the book knows, see do
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+from loopbook.program.expr import Expr
 from loopbook.program.tree import Assignments, Branch, Case, Program
 from loopbook.program.walk import Inner, spread
+
+_ASKED = re.compile(r"\(?0 != (\w+)\)?")
 
 
 def decide(program: Program) -> Program:
     """A finished program whose flags get a value in any case; itself if it has no such flags.
     Loops keep docc's numbers."""
     return spread(program, _decided)
+
+
+def asked_flag(condition: Expr) -> str | None:
+    """The flag that a branch asks for, if it asks for nothing else."""
+    found = _ASKED.fullmatch(condition.text)
+    return found[1] if found else None
 
 
 def _decided(node: Inner) -> list[Inner]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from loopbook.errors import SdfgError
 from loopbook.normal_form.extents import extents
@@ -32,11 +32,12 @@ from loopbook.program import dataflow
 from loopbook.program.accesses import Access, accesses, own_symbols, written
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Statement, Tasklet
 from loopbook.program.expr import Polynomial
-from loopbook.program.inside import Around, is_inside, within
+from loopbook.program.inside import Around, is_element, within
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.tree import Assignments, Branch, Case, Loop, Program
 from loopbook.program.types import Pointer, Scalar
 from loopbook.program.walk import Inner, children, preorder, with_new
+from loopbook.sdfg.new_scalars import NewScalars
 
 MOST = 12
 """How many loads are made in front of a branch at most."""
@@ -55,9 +56,9 @@ def with_early_loads(program: Program) -> Program:
     sizes = extents(program)
     if not sizes:
         return program
-    work = _Loads(program, sizes)
+    work = _Loads(program, sizes, NewScalars(program))
     body = with_new(program.body, [work.below(child, ()) for child in program.body.children])
-    return replace(program, body=body).declaring(**work.made) if work.made else program
+    return replace(program, body=body).declaring(**work.new.made) if work.new.made else program
 
 
 def has_early_loads(program: Program) -> bool:
@@ -75,12 +76,12 @@ class _Loads:
 
     Attributes:
         sizes: how many elements arrays have.
-        made: the scalars that loads go to, with their types.
+        new: the scalars that loads go to.
     """
 
     program: Program
     sizes: Mapping[str, Polynomial]
-    made: dict[str, Scalar] = field(default_factory=dict)
+    new: NewScalars
 
     def below(self, node: Inner, around: Around) -> Inner:
         """A node with early loads in the loops below it."""
@@ -132,11 +133,12 @@ class _Loads:
                 memlet, kind = access.memlet, self._kind(access)
                 if memlet is None or kind is None or len(loads) == MOST:
                     return None
-                if index.symbols & changing or not self._is_inside(access, around):
+                inside = is_element((index,), access.container, self.sizes, around)
+                if index.symbols & changing or not inside:
                     return None
-                loads[key] = self._declared(kind), memlet
+                loads[key] = self.new.of(PREFIX, kind), memlet
             name, _ = loads[key]
-            return Element(name, (), self.made[name])
+            return Element(name, (), self.new.made[name])
 
         new = redirected(branch, early)
         return [self._load(key[0], *load) for key, load in loads.items()], new
@@ -149,24 +151,10 @@ class _Loads:
             return None
         return kind.to if taken.element == kind.to.dtype else None
 
-    def _is_inside(self, access: Access, around: Around) -> bool:
-        size = self.sizes.get(access.container)
-        try:
-            return size is not None and is_inside(access.subset[0], size, around)
-        except SdfgError:
-            return False
-
-    def _declared(self, kind: Scalar) -> str:
-        name = f"{PREFIX}{len(self.made)}"
-        while name in self.program.containers or name in self.made:
-            name += "_"
-        self.made[name] = kind
-        return name
-
     def _load(self, array: str, name: str, memlet: Memlet) -> Block:
         nodes = AccessNode(array), AccessNode(name), Tasklet("assign", ("_in",), "_out")
         into = Memlet(0, 2, "void", "_in", memlet.subset, memlet.type)
-        out = Memlet(2, 1, "_out", "void", (), self.made[name])
+        out = Memlet(2, 1, "_out", "void", (), self.new.made[name])
         return dataflow.block(nodes, (into, out))
 
 

@@ -28,7 +28,7 @@ Like `loopbook.sdfg.one_division` it is done last of all, to what is served.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from loopbook.dependence.scalars import private_scalars
 from loopbook.program.accesses import Access, accesses, own_accesses, symbols
@@ -47,6 +47,7 @@ from loopbook.program.tree import Assignments, Branch, Case, Loop, Program, Sequ
 from loopbook.program.types import Scalar
 from loopbook.program.walk import Inner, preorder, spread, with_new
 from loopbook.sdfg.chosen_extremes import Chosen, chosen_extremes
+from loopbook.sdfg.new_scalars import NewScalars
 from loopbook.sdfg.own_extremes import OWN, are_noted
 
 PLAIN = {"fmax": "fdim", "fmin": "nextafter"}
@@ -82,9 +83,9 @@ def found_in_vectors(program: Program) -> Program:
     loops = [node for node in preorder(program) if isinstance(node, Loop)]
     if has_own(program) or any(loop.schedule.is_shared for loop in loops):
         return program
-    work = _Work(program, private_scalars(program), are_noted(program))
+    work = _Work(program, private_scalars(program), are_noted(program), NewScalars(program))
     made = spread(program, work.of_loop)
-    return made.declaring(**work.scalars) if work.scalars else made
+    return made.declaring(**work.new.made) if work.new.made else made
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class _Extreme:
 
 @dataclass
 class _Work:
-    """The program, and the scalars that it needs in addition, with their types.
+    """The program, and the scalars that it needs in addition.
 
     Attributes:
         private: scalars that carry nothing from one statement to another one.
@@ -119,8 +120,8 @@ class _Work:
 
     program: Program
     private: frozenset[str]
-    pythons: bool = False
-    scalars: dict[str, Scalar] = field(default_factory=dict)
+    pythons: bool
+    new: NewScalars
 
     def of_loop(self, node: Inner) -> list[Inner]:
         """An innermost loop with what has to stand before it and behind it; other nodes alone."""
@@ -150,7 +151,7 @@ class _Work:
 
     def _begun(self, best: str, dtype: str, before: list[Inner], behind: list[Inner]) -> str:
         """The count of NaNs: begun before the loop, and looked at behind it."""
-        seen = self._scalar("seen", _COUNT)
+        seen = self.new.of("loopbook_seen_", _COUNT)
         start = AccessNode(best), Memlet(0, 0, "void", "", (), Scalar(dtype=dtype))
         before.append(self._counted(seen, *start, begin=True))
         # A compiler that takes it for granted that nothing is infinite must not see that this is.
@@ -161,7 +162,7 @@ class _Work:
     def _of_numbers(self, found: _Extreme, made: Block, before: list[Inner]) -> Block:
         """The block with ``remainder(other, first)`` in the place of what is compared."""
         kind = Scalar(dtype=found.dtype)
-        first, number = self._first(found.best, kind, before), self._scalar("number", kind)
+        first, number = self._first(found.best, kind, before), self.new.of("loopbook_number_", kind)
         end = len(made.nodes)
         nodes = AccessNode(first), _call(NUMBER, found.dtype), AccessNode(number)
         (other,) = (m for m in made.inputs[found.call] if m.target_connector == _TWO[1])
@@ -176,7 +177,7 @@ class _Work:
 
     def _first(self, best: str, kind: Scalar, before: list[Inner]) -> str:
         """What a number is to begin with."""
-        first = self._scalar("first", kind)
+        first = self.new.of("loopbook_first_", kind)
         copied = AccessNode(best), Tasklet("assign", _ONE, "_out"), AccessNode(first)
         memlets = Memlet(0, 1, "void", "_in", (), kind), Memlet(1, 2, "_out", "void", (), kind)
         before.append(block(copied, memlets))
@@ -185,7 +186,7 @@ class _Work:
     def _chosen(self, one: Chosen, before: list[Inner]) -> Block:
         """``best = fdim(best, remainder(value, first))``."""
         kind = Scalar(dtype=one.dtype)
-        first, number = self._first(one.best, kind, before), self._scalar("number", kind)
+        first, number = self._first(one.best, kind, before), self.new.of("loopbook_number_", kind)
         name = PLAIN[one.function]
         nodes = (
             AccessNode(one.value), AccessNode(first),
@@ -207,11 +208,6 @@ class _Work:
                 Memlet(a, b, "void" if to else "_out", to or "void", (), kind) for a, b, to in ways
             ),
         )
-
-    def _scalar(self, prefix: str, kind: Scalar) -> str:
-        name = f"loopbook_{prefix}_{len(self.scalars)}"
-        self.scalars[name] = kind
-        return name
 
     def _extremes(self, loop: Loop) -> Iterator[_Extreme]:
         """What is compared in every iteration of a loop, and is in no other statement of it."""
@@ -256,7 +252,7 @@ class _Work:
 
     def _counted(self, seen: str, what: Node, read: Memlet, *, begin: bool = False) -> Block:
         """``seen += what != what``; without what it was, to begin with."""
-        flag = self._scalar("nan", _FLAG)
+        flag = self.new.of("loopbook_nan_", _FLAG)
         last = Tasklet("assign", _ONE, "_out") if begin else Tasklet("int_add", _TWO, "_out")
         nodes = (
             what, Tasklet("fp_une", _TWO, "_out"), AccessNode(flag),
@@ -275,7 +271,7 @@ class _Work:
     def _kept(self, best: str, dtype: str, seen: str) -> Block:
         """``best = nexttoward(best, seen)``."""
         kind = Scalar(dtype=dtype)
-        number = self._scalar("nans", kind)
+        number = self.new.of("loopbook_nans_", kind)
         nodes = (
             AccessNode(seen), Tasklet("assign", _ONE, "_out"), AccessNode(number),
             AccessNode(best), _call(KEPT, dtype),

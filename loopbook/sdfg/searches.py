@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from loopbook.dependence.scalars import private_to_iterations
@@ -47,7 +47,7 @@ from loopbook.program.dataflow import (
     block,
 )
 from loopbook.program.expr import Expr, Polynomial
-from loopbook.program.inside import Around, is_inside, within
+from loopbook.program.inside import Around, is_element, within
 from loopbook.program.tree import (
     Assignments,
     Branch,
@@ -61,11 +61,11 @@ from loopbook.program.tree import (
 )
 from loopbook.program.types import Scalar
 from loopbook.program.walk import Inner, children, preorder, rebuilt, with_new
+from loopbook.sdfg.decided import asked_flag
+from loopbook.sdfg.new_scalars import NewScalars
 
 AHEAD = 64
 """Elements that are looked at together."""
-
-_HOLDS = re.compile(r"\(?0 != (\w+)\)?")
 
 _ROUND = re.compile(r"\(?(?P<name>\w+) < (?P<end>.+?)\)?")
 
@@ -84,16 +84,16 @@ def with_block_searches(program: Program) -> Program:
     sizes = extents(program)
     if not sizes:
         return program
-    work = _Work(program, sizes)
+    work = _Work(program, sizes, NewScalars(program))
     body = [one for child in program.body.children for one in work.below(child, ())]
-    if not work.scalars:
+    if not work.new.made:
         return program
-    return replace(program, body=with_new(program.body, body)).declaring(**work.scalars)
+    return replace(program, body=with_new(program.body, body)).declaring(**work.new.made)
 
 
 @dataclass
 class _Work:
-    """The program, and the scalars that it needs in addition, with their types.
+    """The program, and the scalars that it needs in addition.
 
     Attributes:
         sizes: how many elements arrays have.
@@ -101,7 +101,7 @@ class _Work:
 
     program: Program
     sizes: Mapping[str, Polynomial]
-    scalars: dict[str, Scalar] = field(default_factory=dict)
+    new: NewScalars
 
     def below(self, node: Inner, around: Around) -> list[Inner]:
         """A node with searches that look ahead in it, and what has to stand in front of it."""
@@ -129,20 +129,13 @@ class _Work:
             return None
         reads = [one for node in before for one in accesses(node) if not one.write and one.subset]
         if not reads or not all(
-            self._is_inside(one.container, one.subset, around) for one in reads
+            is_element(one.subset, one.container, self.sizes, around) for one in reads
         ):
             return None
         return self._ahead(loop, before, flag, ends["end"])
 
-    def _is_inside(self, container: str, index: tuple[Expr, ...], around: Around) -> bool:
-        size = self.sizes.get(container)
-        try:
-            return len(index) == 1 and size is not None and is_inside(index[0], size, around)
-        except SdfgError:
-            return False
-
     def _ahead(self, loop: Loop, before: list[Inner], flag: str, end: str) -> list[Inner]:
-        begin, some = self._scalar("ahead"), self._scalar("some")
+        begin, some = (self.new.of(f"loopbook_{one}_", _WORD) for one in ("ahead", "some"))
         nothing = block(
             (Constant("0", _WORD), Tasklet("assign", ("_in",), "_out"), AccessNode(some)),
             (Memlet(0, 1, "void", "_in", (), _WORD), Memlet(1, 2, "_out", "void", (), _WORD)),
@@ -180,11 +173,6 @@ class _Work:
         )
         return block(nodes, memlets)
 
-    def _scalar(self, prefix: str) -> str:
-        name = f"loopbook_{prefix}_{len(self.scalars)}"
-        self.scalars[name] = _WORD
-        return name
-
 
 def _stores_none(node: Inner) -> bool:
     """Whether a node only computes scalars."""
@@ -199,12 +187,12 @@ def _left_by(node: Inner) -> str | None:
     if not isinstance(node, Branch) or len(node.cases) != 1:
         return None
     (case,) = node.cases
-    holds = _HOLDS.fullmatch(case.condition.text)
+    flag = asked_flag(case.condition)
     inside = children(case)
-    if holds is None or not inside or any(isinstance(one, Loop | While) for one in preorder(case)):
+    if flag is None or not inside or any(isinstance(one, Loop | While) for one in preorder(case)):
         return None
     last = inside[-1]
-    return holds[1] if isinstance(last, Jump) and last.kind in ("break", "return") else None
+    return flag if isinstance(last, Jump) and last.kind in ("break", "return") else None
 
 
 def _anew(node: Inner) -> Node:

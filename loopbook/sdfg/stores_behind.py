@@ -20,7 +20,7 @@ which data decide: the longest common subsequence of 300 with 300 letters takes 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from loopbook.program.accesses import accesses, written
 from loopbook.program.conditions import covers_all
@@ -37,6 +37,7 @@ from loopbook.program.expr import Expr
 from loopbook.program.tree import Branch, Loop, Program, While
 from loopbook.program.types import Pointer, Scalar
 from loopbook.program.walk import Inner, children, preorder, with_children, with_new
+from loopbook.sdfg.new_scalars import NewScalars
 
 Element = tuple[str, tuple[Expr, ...]]
 
@@ -49,17 +50,17 @@ def with_stores_behind(program: Program) -> Program:
     are none."""
     if not any(isinstance(node, Branch) for node in preorder(program)):
         return program
-    work = _Work(program)
+    work = _Work(program, NewScalars(program))
     body = with_new(program.body, [work.below(child) for child in program.body.children])
-    return replace(program, body=body).declaring(**work.made) if work.made else program
+    return replace(program, body=body).declaring(**work.new.made) if work.new.made else program
 
 
 @dataclass
 class _Work:
-    """The program, and the scalars that it needs in addition, with their types."""
+    """The program, and the scalars that it needs in addition."""
 
     program: Program
-    made: dict[str, Scalar] = field(default_factory=dict)
+    new: NewScalars
 
     def below(self, node: Inner) -> Inner:
         inside = [inner for child in children(node) for inner in preorder(child)]
@@ -84,7 +85,7 @@ class _Work:
         kind = self.program.containers[container]
         assert isinstance(kind, Pointer)
         assert isinstance(kind.to, Scalar)
-        name = self._declared(kind.to)
+        name = self.new.of(PREFIX, kind.to)
         chosen = [
             with_children(case, _into(children(case), name, kind.to)) for case in branch.cases
         ]
@@ -119,13 +120,6 @@ class _Work:
         """Whether a NaN would take none of the sides."""
         kinds = [self.program.containers.get(name) for name in condition.symbols]
         return any(kind is not None and kind.element in ("float", "double") for kind in kinds)
-
-    def _declared(self, kind: Scalar) -> str:
-        name = f"{PREFIX}{len(self.made)}"
-        while name in self.program.containers or name in self.made:
-            name += "_"
-        self.made[name] = kind
-        return name
 
 
 def _last(nodes: Sequence[Inner]) -> tuple[Block, Memlet] | None:
