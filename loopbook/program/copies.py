@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from loopbook.program import expr
+from loopbook.program import dataflow, expr
 from loopbook.program.accesses import Part
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Statement, Tasklet, part
+from loopbook.program.expr import Expr
 from loopbook.program.tree import Node, Program
+from loopbook.program.types import Type
 from loopbook.program.walk import Inner, children, rebuilt, with_new
 
 Outer = TypeVar("Outer", bound=Program | Inner)
@@ -27,6 +29,18 @@ class Copy:
     read: Memlet
     target: str
     written: Memlet
+
+
+Place = tuple[str, Iterable[Expr], Type]
+"""A container, the indices of an element of it, and the type that a memlet to it has."""
+
+
+def copying(source: Place, target: Place) -> Block:
+    """The block ``target = source``."""
+    (start, read, kind), (end, write, other) = source, target
+    nodes = AccessNode(start), AccessNode(end), Tasklet("assign", ("_in",), "_out")
+    into = Memlet(0, 2, "void", "_in", tuple(read), kind)
+    return dataflow.block(nodes, (into, Memlet(2, 1, "_out", "void", tuple(write), other)))
 
 
 def as_copy(node: Part) -> Copy | None:

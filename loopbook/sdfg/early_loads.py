@@ -28,9 +28,9 @@ from dataclasses import dataclass, replace
 
 from loopbook.errors import SdfgError
 from loopbook.normal_form.extents import extents
-from loopbook.program import dataflow
 from loopbook.program.accesses import Access, accesses, own_symbols, written
-from loopbook.program.dataflow import AccessNode, Block, Memlet, Statement, Tasklet
+from loopbook.program.copies import copying
+from loopbook.program.dataflow import Block, Memlet, Statement
 from loopbook.program.expr import Polynomial
 from loopbook.program.inside import Around, is_element, within
 from loopbook.program.redirect import Element, redirected
@@ -141,7 +141,12 @@ class _Loads:
             return Element(name, (), self.new.made[name])
 
         new = redirected(branch, early)
-        return [self._load(key[0], *load) for key, load in loads.items()], new
+        made = self.new.made
+        copies = [
+            copying((array, memlet.subset, memlet.type), (name, (), made[name]))
+            for (array, _), (name, memlet) in loads.items()
+        ]
+        return copies, new
 
     def _kind(self, access: Access) -> Scalar | None:
         """What an element of a plain array is; None for other accesses."""
@@ -150,12 +155,6 @@ class _Loads:
         if not isinstance(kind, Pointer) or not isinstance(kind.to, Scalar) or taken is None:
             return None
         return kind.to if taken.element == kind.to.dtype else None
-
-    def _load(self, array: str, name: str, memlet: Memlet) -> Block:
-        nodes = AccessNode(array), AccessNode(name), Tasklet("assign", ("_in",), "_out")
-        into = Memlet(0, 2, "void", "_in", memlet.subset, memlet.type)
-        out = Memlet(2, 1, "_out", "void", (), self.new.made[name])
-        return dataflow.block(nodes, (into, out))
 
 
 def _brought_in(branch: Branch, given: Set[str]) -> set[str]:

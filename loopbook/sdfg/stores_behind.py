@@ -24,13 +24,12 @@ from dataclasses import dataclass, replace
 
 from loopbook.program.accesses import accesses, written
 from loopbook.program.conditions import covers_all
+from loopbook.program.copies import copying
 from loopbook.program.dataflow import (
     AccessNode,
     Block,
     Memlet,
     Statement,
-    Tasklet,
-    block,
     container_at,
 )
 from loopbook.program.expr import Expr
@@ -91,7 +90,8 @@ class _Work:
         ]
         ends = _last(children(branch.cases[0]))
         assert ends is not None
-        return [with_new(branch, chosen), _store(name, *ends, kind.to, index)]
+        store = copying((name, (), kind.to), (container, index, ends[1].type))
+        return [with_new(branch, chosen), store]
 
     def _stored(self, branch: Branch) -> Element | None:
         """The element that all cases store into in the end, and nothing else."""
@@ -145,16 +145,3 @@ def _into(nodes: Sequence[Inner], name: str, kind: Scalar) -> list[Inner]:
         for memlet in last.memlets
     )
     return [*nodes[:-1], replace(last, nodes=tuple(changed), memlets=memlets)]
-
-
-def _store(name: str, last: Block, memlet: Memlet, kind: Scalar, index: tuple[Expr, ...]) -> Block:
-    """The element is given what the scalar holds."""
-    container = container_at(last, memlet.target)
-    nodes = AccessNode(name), Tasklet("assign", ("_in",), "_out"), AccessNode(container)
-    return block(
-        nodes,
-        (
-            Memlet(0, 1, "void", "_in", (), kind),
-            Memlet(1, 2, "_out", "void", index, memlet.type),
-        ),
-    )

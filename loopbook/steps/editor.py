@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from loopbook.errors import IllegalStepError, LoopbookError
 from loopbook.program import dataflow, walk
 from loopbook.program.accesses import accesses, written
+from loopbook.program.copies import copying
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet, Tasklet
 from loopbook.program.element import like, remembered
 from loopbook.program.expr import Expr
@@ -354,10 +355,8 @@ class Editor:
         """
         containers = self.program.containers
         (start, read), (end, write) = source, target
-        nodes = AccessNode(start), AccessNode(end), Tasklet("assign", ("_in",), "_out")
-        into = Memlet(0, 2, "void", "_in", tuple(map(Expr, read)), source_type or containers[start])
-        out = Memlet(2, 1, "_out", "void", tuple(map(Expr, write)), containers[end])
-        return dataflow.block(nodes, (into, out))
+        kind = source_type or containers[start]
+        return copying((start, map(Expr, read), kind), (end, map(Expr, write), containers[end]))
 
     def added(
         self, source: tuple[str, str], target: tuple[str, Sequence[Expr]], source_type: Type
