@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -316,10 +317,7 @@ class Code:
         """Memory for an array, with its elements in one line where they have to be."""
         if name not in self.in_line or len(shape) < 2:
             return Buffer(name, dtype, shape, place)
-        total = ONE
-        for size in shape:
-            total = total * size
-        return Buffer(name, dtype, (total,), place, rows=shape)
+        return Buffer(name, dtype, (prod(shape, start=ONE),), place, rows=shape)
 
     def not_in_line(self, base: Buffer | None) -> LoweringError:
         """An error about a store that is to be seen in `base` and in a copy of it."""

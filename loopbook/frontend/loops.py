@@ -121,28 +121,38 @@ def _loop(
     if is_empty(stop - start if step > 0 else start - stop):
         return
     t.settle_all()
-    code, frame = t.code, t.frame
-    kept = code.lines, len(code.lines), len(code.temporaries), dict(frame.env), code.depth
+    begin_again = _beginning(t)
     try:
         _rolled(t, node, start, stop, step, item)
     except UnrollError:
-        count = code.facts.known(stop - start)
+        count = t.code.facts.known(stop - start)
         if step != 1 or count is None or not 0 <= count <= MOST_WRITTEN_OUT:
             raise
-        code.lines, code.depth, code.memo = kept[0], kept[4], {}
-        del code.lines[kept[1] :], code.temporaries[kept[2] :]
-        frame.env = dict(kept[3])
-        if not code.facts.zero(stop - start - count):
+        begin_again()
+        if not t.code.facts.zero(stop - start - count):
             raise
         _each(t, node, (item(start + place) for place in range(count)))
     except HomelessError:
-        if not code.peeled or step != 1 or code.facts.nonnegative(stop - start - 1) is not True:
+        runs = t.code.facts.nonnegative(stop - start - 1) is True
+        if not t.code.peeled or step != 1 or not runs:
             raise
-        code.lines, code.depth, code.memo = kept[0], kept[4], {}
-        del code.lines[kept[1] :], code.temporaries[kept[2] :]
-        frame.env = dict(kept[3])
+        begin_again()
         _each(t, node, [item(start)])
         _rolled(t, node, start + 1, stop, step, item)
+
+
+def _beginning(t: Translator) -> Callable[[], None]:
+    """What leads back to here, as if nothing had been translated since."""
+    code, frame = t.code, t.frame
+    lines, written, made, depth = code.lines, len(code.lines), len(code.temporaries), code.depth
+    env = dict(frame.env)
+
+    def begin_again() -> None:
+        code.lines, code.depth, code.memo = lines, depth, {}
+        del lines[written:], code.temporaries[made:]
+        frame.env = dict(env)
+
+    return begin_again
 
 
 def _each(t: Translator, node: ast.For, items: Iterable[Value]) -> None:
@@ -244,16 +254,13 @@ def _forget(t: Translator, node: ast.For | ast.While, before: set[str]) -> None:
 def while_(t: Translator, node: ast.While) -> None:
     """A loop whose condition is computed anew before each iteration."""
     t.settle_all()
-    code, frame = t.code, t.frame
-    kept = code.lines, len(code.lines), len(code.temporaries), dict(frame.env), code.depth
+    begin_again = _beginning(t)
     try:
         _while_rolled(t, node)
     except HomelessError:
-        if not code.peeled or not (isinstance(node.test, ast.Constant) and node.test.value):
+        if not t.code.peeled or not (isinstance(node.test, ast.Constant) and node.test.value):
             raise
-        code.lines, code.depth, code.memo = kept[0], kept[4], {}
-        del code.lines[kept[1] :], code.temporaries[kept[2] :]
-        frame.env = dict(kept[3])
+        begin_again()
         with _written_out(t, True):
             t.body(node.body)
         _while_rolled(t, node)

@@ -440,6 +440,11 @@ def constant(value: Any) -> Scalar:
     return Scalar(types.literal(value), dtype, weak, known, value)
 
 
+def is_none(value: Value | None) -> bool:
+    """Whether an argument is left out, or None."""
+    return value is None or (isinstance(value, Thing) and value.value is None)
+
+
 def whole(buffer: Buffer, shape: Index | None = None) -> Array:
     """All of a buffer, or its first part of a shape."""
     dims = tuple((Int(()), ((axis, Int.of(1)),)) for axis in range(len(buffer.shape)))

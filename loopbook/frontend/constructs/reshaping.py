@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from loopbook.frontend.values import (
     Tup,
     Value,
     argument_of,
+    in_a_line,
     looked_at,
     view_of,
     whole,
@@ -86,15 +88,12 @@ def reshape(t: Translator, a: Value, *shape: Value, order: Value | None = None) 
 
 def _rows(t: Translator, array: Array, goal: Index) -> Array:
     """A line, of which only the loops know how long it is, as an array of known sizes."""
-    total, steps = ONE, [ONE]
-    for size in reversed(goal):
-        total = total * size
-        steps.insert(0, total)
+    total = prod(goal, start=ONE)
     if t.code.facts.known(total) is None:
         raise UnrollError("reshape with sizes that loops change", t.code.origin)
     t.code.suppose(f"{array.shape[0].text} == {total.text}")
-    place = tuple((axis, step) for axis, step in enumerate(steps[1:]))
-    return looked_at(array if array.view is not None else t.stored(array), goal, ((ZERO, place),))
+    line = array if array.view is not None else t.stored(array)
+    return looked_at(line, goal, (in_a_line(goal),))
 
 
 def _is_rest(part: Value) -> bool:
@@ -107,13 +106,8 @@ def _rest(t: Translator, array: Array, others: list[Int]) -> Int:
     for size in others:
         match = next((s for s in left if s == size), None)
         if match is None and not t.code.is_one(size):
-            total = ONE
-            for s in array.shape:
-                total = total * s
-            product = ONE
-            for s in others:
-                product = product * s
-            found = arith.binary(t.code, "//", arith.whole(total), arith.whole(product))
+            total, known = prod(array.shape, start=ONE), prod(others, start=ONE)
+            found = arith.binary(t.code, "//", arith.whole(total), arith.whole(known))
             return t.integer(found)
         if match is not None:
             left.remove(match)

@@ -34,7 +34,7 @@ from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import FLOAT, INT
-from loopbook.frontend.values import Array, Pair, Scalar, Thing, Value, whole
+from loopbook.frontend.values import Array, Pair, Scalar, Thing, Value, is_none, whole
 
 
 @lowers(np.searchsorted, method="searchsorted")
@@ -186,10 +186,6 @@ def _near(code: Code, line: Array, x: Scalar, low: str, guess: str) -> str:
     return near
 
 
-def _is_none(value: Value | None) -> bool:
-    return value is None or (isinstance(value, Thing) and value.value is None)
-
-
 @lowers(np.interp)
 def interp(
     t: Translator,
@@ -202,11 +198,11 @@ def interp(
 ) -> Value:
     """Values on straight lines between points, whose places grow."""
     code = t.code
-    if period is not None and not _is_none(period):
+    if period is not None and not is_none(period):
         x, xp = (cast(t, v, FLOAT) for v in (x, xp))  # whose remainders NumPy takes in 64 bits
         return inline(t, _interp_around, [x, xp, fp, period], {}, code.origin)
     if t.array(fp).dtype.kind == "c":
-        if not (_is_none(left) and _is_none(right)):
+        if not (is_none(left) and is_none(right)):
             raise code.fail("interp of complex numbers with other ends")
         parts = (interp(t, x, xp, FUNCTIONS[part](t, fp)) for part in (np.real, np.imag))
         return lift(t, lambda a, b: Pair((a.text, b.text), np.dtype(complex)), *parts)
@@ -227,7 +223,7 @@ def interp(
         code.emit(f"{final.text} = max({n.text} - 1, 0)")
     ends = [
         code.let(
-            t.number(cast(t, values.element((place,)) if v is None or _is_none(v) else v, FLOAT))
+            t.number(cast(t, values.element((place,)) if v is None or is_none(v) else v, FLOAT))
         )
         for v, place in ((left, ZERO), (right, final))
     ]

@@ -26,7 +26,17 @@ from loopbook.frontend.constructs.creation import shape_of
 from loopbook.frontend.registry import attribute, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.values import Array, Dim, Index, Thing, Tup, Value, View, in_a_line, view_of
+from loopbook.frontend.values import (
+    Array,
+    Dim,
+    Index,
+    Tup,
+    Value,
+    View,
+    in_a_line,
+    is_none,
+    view_of,
+)
 
 
 def _in_memory(t: Translator, value: Value) -> tuple[Array, View]:
@@ -76,9 +86,9 @@ def as_strided(
     array, view = _in_memory(t, x)
     if len(view.dims) > len(view.buffer.shape):
         raise code.fail("as_strided of the parts of complex numbers")
-    sizes = array.shape if shape is None or _is_none(shape) else shape_of(t, shape)
+    sizes = array.shape if shape is None or is_none(shape) else shape_of(t, shape)
     steps = _steps(view, array.rank)
-    if strides is not None and not _is_none(strides):
+    if strides is not None and not is_none(strides):
         steps = [_elements(code, size, array.dtype.itemsize) for size in shape_of(t, strides)]
     if len(steps) != len(sizes):
         raise code.fail("as_strided with a shape and strides of different lengths")
@@ -86,10 +96,6 @@ def as_strided(
     if dims is None:
         raise code.not_in_line(view.buffer)
     return view_of(view.buffer, sizes, dims, array.dtype)
-
-
-def _is_none(value: Value) -> bool:
-    return isinstance(value, Thing) and value.value is None
 
 
 def _elements(code: Code, stride: Int, size: int) -> Int:
