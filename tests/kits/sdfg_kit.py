@@ -132,13 +132,14 @@ _PREPARED: dict[Hashable, str] = {}
 
 def prepared_text(kernel: Callable[..., Any], args: Sequence[Any]) -> str:
     """`prepared` as JSON text. docc prepares each kernel once for arguments that are alike, which
-    takes it seconds for some."""
+    takes it seconds for some, and in a child, since it dies of factorisations now and then (see
+    `loopbook.toolchain.sandbox.TRIES`)."""
     code = kernel.__code__  # a workload that is loaded again has equal code
     who = kernel if kernel.__closure__ else (code, code.co_filename)
     key = who, _kinds(args)
     if key not in _PREPARED:
         text = frontend.trace(kernel, args)
-        _PREPARED[key] = shared(f"prepared {text}", lambda: program.prepare(text).to_json())
+        _PREPARED[key] = shared(f"prepared {text}", lambda: program.prepare_apart(text)[0])
     return _PREPARED[key]
 
 
@@ -153,7 +154,7 @@ def normal_form_of(kernel: Callable[..., Any], args: Sequence[Any]) -> Program:
     assert lowered is not None
     given = lowered.prepare(*args)
     text = with_local(frontend.trace(lowered.kernel, given), lowered, given)
-    return read(program.prepare_document(text)[0])
+    return read(json.loads(program.prepare_apart(text)[0]))
 
 
 def prepared_nests(kernel: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, list[Nest]]:
