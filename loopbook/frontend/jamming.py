@@ -54,7 +54,7 @@ MOST_LINES = 12
 def jammed(code: Code, lines: Sequence[Line]) -> list[Line]:
     """The lines with such loops jammed, wherever they stand."""
     blocks = tree(lines)
-    return flat(_in_blocks(code, blocks, _mentioned(blocks)))
+    return flat(_in_blocks(code, blocks, _mentioned(blocks), frozenset()))
 
 
 def _mentioned(blocks: Iterable[Block]) -> Counter[str]:
@@ -63,18 +63,29 @@ def _mentioned(blocks: Iterable[Block]) -> Counter[str]:
     return Counter(name for line in lines for name in {t.name for t in touches([line])})
 
 
-def _in_blocks(code: Code, blocks: Iterable[Block], everywhere: Counter[str]) -> list[Block]:
+def _in_blocks(
+    code: Code, blocks: Iterable[Block], everywhere: Counter[str], around: frozenset[str]
+) -> list[Block]:
     found: list[Block] = []
     for block in blocks:
-        jammed = _jammed(code, block, everywhere)
-        found += jammed or [Block(block.line, _in_blocks(code, block.body, everywhere))]
+        counted = around | {block.header[0]} if block.header else around
+        jammed = _jammed(code, block, everywhere, around)
+        found += jammed or [Block(block.line, _in_blocks(code, block.body, everywhere, counted))]
     return found
 
 
-def _jammed(code: Code, nest: Block, everywhere: Counter[str]) -> list[Block]:
-    """A nest's two parts: four iterations at a time, and the rest; empty if it is not to be."""
+def _jammed(
+    code: Code, nest: Block, everywhere: Counter[str], around: frozenset[str]
+) -> list[Block]:
+    """A nest's two parts: four iterations at a time, and the rest; empty if it is not to be.
+
+    Args:
+        around: counters of the loops around it.
+    """
     size = re.fullmatch(r"range\(([\w.\[\]]+)\)", nest.header[1]) if nest.header else None
     if size is None or not nest.header or not _is_plain(nest):
+        return []
+    if any(_is_product(loop, nest.header[0], around) for loop in _inner(nest)):
         return []
     number = Int.atom(size[1])
     own = _own(nest)
@@ -231,6 +242,23 @@ def _reads_rows(loop: Block, variable: str) -> bool:
     counter = loop.header[0]
     found = [t.index for t in touches(loop.body) if t.index is not None]
     return any(_mentions(index, variable) and _mentions(index, counter) for index in found)
+
+
+def _is_product(loop: Block, variable: str, around: frozenset[str]) -> bool:
+    """Whether rows of one matrix meet those of another one, which a loop further out goes through:
+    tiles of a product read either less often."""
+    assert loop.header is not None
+    counter = loop.header[0]
+    found = [t for t in touches(loop.body) if t.index is not None and t.index[-1] == counter]
+    stored = {t.name for t in found if t.write}
+    rows = [
+        {name for name in (variable, *around) if _mentions(t.index or (), name)}
+        for t in found
+        if t.name not in stored
+    ]
+    own = [names for names in rows if variable in names]
+    others = [names for names in rows if variable not in names]
+    return any(names - mine for names in others for mine in own)
 
 
 def _mentions(index: Iterable[str], variable: str) -> bool:

@@ -8,7 +8,7 @@ from loopbook.dependence.body import LoopNode, read_header, tiles
 from loopbook.dependence.scalars import live_out, upward_exposed
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
-from loopbook.program.accesses import Access, accesses, written
+from loopbook.program.accesses import Access, accesses, counted, written
 from loopbook.program.dataflow import Statement
 from loopbook.program.expr import Expr
 from loopbook.program.rename import renamed
@@ -17,8 +17,10 @@ from loopbook.program.types import Array, Scalar, type_of
 from loopbook.program.walk import preorder
 from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
+from loopbook.steps.boxes import Use
 from loopbook.steps.editor import Editor
 from loopbook.steps.region import Region
+from loopbook.steps.staging import staged
 
 _ARITHMETIC = ("assign", "fp_", "cmath:")
 """How operations begin that may be given any numbers: functions of numbers do nothing but return
@@ -37,6 +39,9 @@ class Pad(Step):
     and after it::
 
         for j in jj … jj + 24: c[j - jj] += …
+
+    What is only read along the tile, such as a factor for each column, is copied to a buffer of its
+    own beforehand, as `stage` does.
     """
 
     name = "pad"
@@ -44,6 +49,7 @@ class Pad(Step):
     source = "Van Zee and van de Geijn, ACM TOMS 41(3), 2015, section 4"
     example = "pad L1"
     vectors = True
+    makes = ("{loop}.load",)
     traits = {"pad": 0.3}
 
     loop = Loop()
@@ -52,13 +58,16 @@ class Pad(Step):
         """Legal if the additional iterations meet nothing that others use.
 
         That is: every array indexed by the loop is a local buffer with room for the tile, in which
-        each iteration has a place of its own; nothing else is written, but scalars that each
-        iteration sets before it reads them, and that nothing reads behind the loop.
+        each iteration has a place of its own, or can be copied to one; nothing else is written, but
+        scalars that each iteration sets before it reads them, and that nothing reads behind the
+        loop.
         """
-        loop, program = editor.loop(self.loop), editor.program
-        around = Region.of(editor, editor.id_of(self.loop)).around
+        loop, around = editor.loop(self.loop), Region.of(editor, editor.id_of(self.loop)).around
         tile = _tile(read_header(loop, [outer.variable for outer in around]))
         _check_body(editor, loop)
+        for name in _lent(editor.program, loop):
+            self._hold(editor, name, tile)
+        loop, program = editor.loop(self.loop), editor.program
         for access in sorted(accesses(loop), key=lambda access: access.write):
             if type_of(access.container, program.containers).is_array:
                 _check_access(program, loop, access, tile)
@@ -70,6 +79,34 @@ class Pad(Step):
         if used := sorted(scalars & live_out(program, loop)):
             raise IllegalStepError(f"the program uses {used[0]} outside of the loop")
         editor.put(self.loop, _padded(loop, tile))
+
+    def _hold(self, editor: Editor, name: str, tile: _Tile) -> None:
+        """Copy what the loop reads of an array along the tile to a buffer, as soon as there is a
+        tile.
+
+        Raises:
+            IllegalStepError: the copy cannot stand for it.
+        """
+        loop, inside = editor.loop(self.loop), [*editor.around(self.loop), editor.loop(self.loop)]
+        begun = Expr(tile.start).symbols
+        tiled = [isinstance(one, tree.Loop) and one.variable in begun for one in inside]
+        scope = inside[len(tiled) - tiled[::-1].index(True)] if any(tiled) else inside[0]
+        subsets = [one.subset for one in accesses(loop) if one.container == name]
+        used = [frozenset().union(*(i.symbols for i in subset)) for subset in subsets]
+        if scope.id is None or any(
+            loop.variable in of and of & counted(scope) != {loop.variable} for of in used
+        ):
+            raise IllegalStepError(f"{name} is no local buffer")  # see `buffer`
+
+        def is_other(members: Sequence[Use]) -> bool:
+            return not any(
+                loop.variable in index.symbols for use in members for index in use.touch.subset
+            )
+
+        try:
+            staged(editor, scope.id, self.loop, name, is_other)
+        except IllegalStepError as error:
+            raise IllegalStepError(f"{name} is no local buffer: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -107,6 +144,20 @@ def _check_body(editor: Editor, loop: tree.Loop) -> None:
                 pass
             case _:
                 raise IllegalStepError("more than arithmetic is done in it")
+
+
+def _lent(program: Program, loop: tree.Loop) -> list[str]:
+    """The arrays that are no local buffers and of which the loop reads other elements in each
+    iteration."""
+    return sorted(
+        {
+            access.container
+            for access in accesses(loop)
+            if not access.write and type_of(access.container, program.containers).is_array
+            if any(loop.variable in index.symbols for index in access.subset)
+            if not _extents(program, access.container)
+        }
+    )
 
 
 def _check_access(program: Program, loop: tree.Loop, access: Access, tile: _Tile) -> None:

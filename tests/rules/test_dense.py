@@ -44,6 +44,19 @@ def shortest(A, B, C):
                 C[i, j] = min(C[i, j], A[i, k] + B[k, j])
 
 
+def centred(A, B, m, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(B.shape[0]):
+                C[i, j] += A[i, k] * (B[k, j] - m[j])
+
+
+def running(A, m):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            m[j] = m[j] + A[i, j]
+
+
 def test_padded_tiles_are_right_for_every_size(tmp_path):
     check_recipe(matmul, SIZES, steps(PACKED + MICRO), tmp_path)
 
@@ -51,6 +64,23 @@ def test_padded_tiles_are_right_for_every_size(tmp_path):
 def test_functions_of_what_lies_beyond_do_no_harm(tmp_path):
     recipe = packed(4, 8, 16).replace("A2 out", "A0 out").replace("A1 in", "A2 in")
     check_recipe(shortest, SIZES, steps(recipe + MICRO), tmp_path)
+
+
+def test_what_is_read_along_a_padded_tile_lies_in_a_buffer(tmp_path):
+    sizes = (9, 10, 11), (5, 17, 33), (16, 8, 32), (3, 31, 2)
+    cases = [[random(m, k), random(k, n), random(n), random(m, n)] for m, n, k in sizes]
+    named = {"A1 in": "A0 in", "A2 out": "A3 out", "L0": "X", "L1": "L0", "X": "L1"}  # j, then i
+    recipe = packed(4, 8, 16) + MICRO
+    for before, after in named.items():
+        recipe = recipe.replace(before, after)
+    check_recipe(centred, cases, steps(f"interchange L0 L1\nserialize L2\n{recipe}"), tmp_path)
+
+
+def test_what_is_written_beside_a_padded_tile_is_in_no_buffer():
+    bench = bench_of(running, [random(9, 10), random(10)])
+    bench.apply("tile", ("L0", 8))
+    with pytest.raises(IllegalStepError, match="no local buffer"):
+        bench.apply("pad", ("L0",))
 
 
 def test_padded_tiles_are_right_with_threads(tmp_path):
