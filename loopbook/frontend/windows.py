@@ -19,8 +19,8 @@ After::
         b[i] = low_3
 
 The loop around is the innermost one then, and computed in vectors; where the first and the last
-iterations differ (``a[(i + p) % n]``), that is seen in its body (`edges`). Plain sums of products
-stay loops: recipes know these, and hold their sums in registers.
+iterations differ (``a[(i + p) % n]``), that is seen in its body (`edges`). Plain sums are written
+out where all is translated (`short`).
 
 So are loops of few updates of whole arrays, ``for p in range(3): out += w[p] * x[p : p + n]``,
 which become one loop through all elements then: 3 by 3 weights over 600 by 700 numbers take 0.43 ms

@@ -74,6 +74,41 @@ def around(x, w, y):
             y[i, j] = s
 
 
+def weighted(x, w, y):
+    for i in range(y.shape[0]):
+        for j in range(y.shape[1]):
+            for c in range(x.shape[0]):
+                for p in range(3):
+                    for q in range(3):
+                        y[i, j] -= x[c, i + p, j + q] * w[c, p, q]
+
+
+def great(x, y):
+    for i in range(y.shape[0]):
+        for p in range(7):
+            for q in range(7):
+                y[i] += x[i + p, q]
+
+
+def greater(x, y):
+    for i in range(y.shape[0]):
+        for p in range(8):
+            for q in range(8):
+                y[i] += x[i + p, q]
+
+
+def moved(x, y):
+    for i in range(3, y.shape[0] - 3):
+        for p in range(3):
+            y[i + p] += x[i]
+
+
+def of_itself(x, y):
+    for i in range(3, y.shape[0] - 3):
+        for p in range(3):
+            y[i] += y[i + p - 1] * x[i]
+
+
 def _built(reading, args, folder):
     return [build_baseline(reading.text, "none", folder).library]
 
@@ -97,6 +132,26 @@ def test_what_reduces_is_written_out(kernel, given):
     native = Dispatcher(kernel, _built, strict=True)
     expected, got = copied(given), copied(given)
     agree(flat(kernel(*expected)), flat(native(*got)))
+    agree(expected, got)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "given", "left"),
+    [
+        (weighted, (data(5, 9, 11), data(5, 3, 3), data(7, 9)), 3),
+        (great, (data(12, 7), data(6)), 1),
+        (greater, (data(13, 8), data(6)), 2),
+        (moved, (data(9), data(9)), 2),
+        (of_itself, (data(9), data(9)), 2),
+    ],
+)
+def test_sums_in_one_element_are_written_out_while_they_are_short(kernel, given, left):
+    lowered = lower(kernel, given, loops_too=True)
+    assert lowered is not None
+    assert lowered.kernel_source.count("for ") == left
+    expected, got = copied(given), copied(given)
+    kernel(*expected)
+    Dispatcher(kernel, _built, strict=True)(*got)
     agree(expected, got)
 
 

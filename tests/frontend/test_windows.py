@@ -49,11 +49,6 @@ B[i, j] = at""",
 }
 
 LOOPS = {
-    "a plain sum of products": """
-s = 0.0
-for p in range(5):
-    s += A[i, j] * x[p]
-B[i, j] = s""",
     "left early": """
 for p in range(3):
     if A[i, j + p - 1] > 0.5:
