@@ -104,6 +104,8 @@ class Amounts:
 
     def _learn(self, loop: Loop, trip: float) -> None:
         """What a loop's trips say of what its bounds mention."""
+        if not loop.indvar:
+            return
         try:
             bounds = loop.bounds
         except SdfgError:

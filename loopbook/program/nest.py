@@ -82,11 +82,13 @@ class Loop:
 
     @property
     def bounds(self) -> Bounds:
-        """What its header says.
+        """What its header says; nothing of a while loop.
 
         Raises:
-            SdfgError: if that cannot be read, or it counts nothing.
+            SdfgError: if that cannot be read.
         """
+        if not self.indvar:
+            return Bounds((), (), (), None, ends=False)
         return bounds(self.indvar, *map(Expr, (self.init, self.condition, self.update)))
 
 

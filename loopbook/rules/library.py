@@ -106,8 +106,6 @@ def _of_solve(nest: Nest, context: TuningContext) -> Steps:
         outer = nest.loops[inner.parent]
         if inner.parent <= top.index or outer.parent != top.index:
             continue
-        if not (top.indvar and outer.indvar and inner.indvar):  # a while loop counts nothing
-            continue
         for column, reduction in ((outer, inner), (inner, outer)):
             found = related((top.name, outer.name, inner.name), top, column, reduction)
             if found is None or not found.below or found.skewed:
