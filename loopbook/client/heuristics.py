@@ -18,7 +18,6 @@ from loopbook.rules.recurrences import recurrences_together
 from loopbook.rules.shared_sums import shared_sums
 from loopbook.rules.short_rows import one_row, rows_added, short_rows
 from loopbook.rules.strips import sums_beside
-from loopbook.rules.threads import shown_parallel
 from loopbook.rules.timetiling import time_tiles_from_memory
 
 
@@ -44,7 +43,6 @@ def by_memory(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ..
 def _rules(nest: Nest, context: TuningContext) -> Iterator[tuple[str, Steps]]:
     """Tiers and steps, the best first."""
     if context.parallel:
-        yield "threads", shown_parallel(nest, context)
         yield "sums", shared_sums(nest, Random(0), context)
         return
     yield "strips", sums_beside(nest, context.trips)

@@ -29,6 +29,7 @@ from loopbook.client.libraries import product_calls
 from loopbook.client.orders import along_memory, rest_along_memory, taken_apart
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.recurrences import side_by_side, without_gathers
+from loopbook.client.sharing import shared_among_threads
 from loopbook.client.sizes import Trips, about_measured, exact_speedup, measured_here, near_speedup
 from loopbook.client.thresholds import (
     ALIKE,
@@ -57,7 +58,8 @@ from loopbook.recipes.similarity import keeps_order
 from loopbook.rules import TuningContext
 from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
 from loopbook.rules.sliding_sums import sliding_sums
-from loopbook.targets import TARGETS
+from loopbook.rules.threads import SINGLE
+from loopbook.targets import TARGETS, for_threads
 
 REMEMBERED = 512
 """Nests of which the candidates are kept, and recipes of which it is kept what is legal."""
@@ -187,10 +189,36 @@ class Planner:
             if not with_steps(usable):
                 usable = by_rules(nest, self._fit, context) or usable
             usable = with_kept(nest, self._fit, usable, context)
+        usable = self._shared(nest, embeddings, usable, trips, hot)
         first = neighbours[0] if neighbours else None
         record, distance = (first.record, first.distance) if first else (None, None)
         report = left_to_docc(nest, record, distance, reason)
         return (used(report, usable[0]), usable) if usable else (report, ())
+
+    def _shared(
+        self,
+        nest: Nest,
+        embeddings: Embeddings,
+        near: tuple[Choice, ...],
+        trips: Trips,
+        hot: bool,
+    ) -> tuple[Choice, ...]:
+        """For several threads: what is planned for one, shared among them, or left to one where no
+        loop is worth it, before `near`; `near` alone where there is neither."""
+        if not TARGETS[self._target].parallel:
+            return near
+        alone = copy.copy(self)
+        alone._target, alone._known, alone._decided = for_threads(1).name, {}, {}
+        _, found = alone.plan(nest, embeddings, trips, hot=hot)
+        self._patience = alone._patience
+        one = found[0] if found else Choice("threads", None, 0.0, Recipe(), 0, 1.0)
+        threads = self._context(trips).threads
+        recipe = shared_among_threads(nest, self._fit, one.recipe, trips, threads)
+        if recipe is None:
+            if not len(one.recipe):
+                return near
+            recipe = Recipe((*one.recipe, SINGLE))
+        return (replace(one, recipe=recipe), *near)[: self._count]
 
     def _context(self, trips: Trips) -> TuningContext:
         return TuningContext.of(self._layered.hardware(self._target), self._target, trips)

@@ -27,14 +27,6 @@ def one_thread(nest: Nest, random: Random, context: TuningContext) -> Steps:
     return [SINGLE] if context.parallel else []
 
 
-def shown_parallel(nest: Nest, context: TuningContext) -> Steps:
-    """Threads for an outermost loop that docc takes for a serial one, should it be none."""
-    first = nest.loops[0]
-    if not context.parallel or first.kind != "for":
-        return []
-    return [step("mark_parallel", first.name), step("parallel", first.name), SINGLE]
-
-
 def waves(time: Step, threads: int) -> Steps:
     """The tiles of a `time_tile` or `wavefront` in parallel, one row of tiles for each thread.
 

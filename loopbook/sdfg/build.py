@@ -346,6 +346,9 @@ def _of_docc(sdfg: StructuredSDFG, *, late: bool) -> tuple[StructuredSDFG, Progr
     """What docc has made, and its tree; `late` as in `transform`."""
     tree = program.tree_of(sdfg)
     served = _served(tree) if late else tree
+    improved = improve_threads(served) if late else served
+    if improved is not served:
+        served = in_canonical_order(improved)
     return (sdfg if served is tree else program.parse(dumped(write(served)))), served
 
 

@@ -59,11 +59,8 @@ _COUNT = Scalar(dtype="int64")
 
 
 def with_conditional_sums(program: Program) -> Program:
-    """A finished program whose innermost loops add behind their branches; itself if no loop has
-    several such sums, or threads share its loops."""
-    loops = [node for node in preorder(program) if isinstance(node, Loop)]
-    if any(loop.schedule.is_shared for loop in loops):
-        return program
+    """A finished program whose innermost loops add behind their branches, but for those that
+    threads share; itself if no loop has several such sums."""
     work = _Work(program, private_scalars(program), NewScalars(program))
     made = spread(program, work.of_loop)
     return made.declaring(**work.new.made) if work.new.made else made
@@ -304,8 +301,9 @@ def _constant(one: Assignment, name: str) -> str | None:
 
 
 def _is_plain(loop: Loop) -> bool:
-    """Whether a loop is an innermost one that may be long, and is not left early."""
-    if not (loop.init.symbols | loop.condition.symbols) - {loop.variable}:
+    """Whether a loop is an innermost one that may be long, is not left early, nor shared."""
+    ends = (loop.init.symbols | loop.condition.symbols) - {loop.variable}
+    if loop.schedule.is_shared or not ends:
         return False
     allowed = Case | Branch | Statement | Assignments
     return all(isinstance(one, allowed) for child in children(loop) for one in preorder(child))

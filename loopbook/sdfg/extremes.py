@@ -78,10 +78,9 @@ def has_own(program: Program) -> bool:
 
 
 def found_in_vectors(program: Program) -> Program:
-    """A finished program whose innermost loops find their extremes in vectors; itself if there are
-    none, or threads share its loops."""
-    loops = [node for node in preorder(program) if isinstance(node, Loop)]
-    if has_own(program) or any(loop.schedule.is_shared for loop in loops):
+    """A finished program whose innermost loops find their extremes in vectors, but for those that
+    threads share; itself if there are none."""
+    if has_own(program):
         return program
     work = _Work(program, private_scalars(program), are_noted(program), NewScalars(program))
     made = spread(program, work.of_loop)
@@ -301,8 +300,9 @@ def _compared(found: _Extreme, now: Block | None) -> Block:
 
 
 def _is_plain(loop: Loop) -> bool:
-    """Whether a loop is an innermost one that may be long, and is not left early."""
-    if not (loop.init.symbols | loop.condition.symbols) - {loop.variable}:
+    """Whether a loop is an innermost one that may be long, is not left early, nor shared."""
+    ends = (loop.init.symbols | loop.condition.symbols) - {loop.variable}
+    if loop.schedule.is_shared or not ends:
         return False
     allowed = Sequence | Case | Branch | Statement | Assignments
     return all(isinstance(node, allowed) for node in preorder(loop) if node is not loop)

@@ -73,13 +73,9 @@ _WORD = Scalar(dtype="int64")
 
 
 def with_block_searches(program: Program) -> Program:
-    """A finished program whose searches look ahead; itself if it has none, or threads share its
-    loops."""
-    nodes = list(preorder(program))
-    loops = [node for node in nodes if isinstance(node, Loop)]
-    if any(loop.schedule.is_shared for loop in loops) or not any(
-        isinstance(node, Jump) and node.kind == "break" for node in nodes
-    ):
+    """A finished program whose searches look ahead; itself if it has none."""
+    jumps = (node for node in preorder(program) if isinstance(node, Jump))
+    if not any(jump.kind == "break" for jump in jumps):
         return program
     sizes = extents(program)
     if not sizes:

@@ -8,6 +8,13 @@ no address that anybody else could know. docc's OpenMP loops have no such clause
 with one thread suffer with them: in a function that tells another one where its variables are,
 those are no longer its own.
 
+A loop that holds no other one is cut into parts of some hundred iterations first, for each of which
+copies are made once: ``(3 x + 2) x - 1 + sin(x) exp(-x x)`` of 1,000,000 numbers takes two threads
+11.4 ms with docc's loop, and 0.45 in such parts; one thread takes 0.83 (AVX-512, 2026-11-27).
+
+Loops of a constant length that begin at a tile of a parallel loop count from zero: clang does not
+know there that ``tile + 16`` is no overflow.
+
 docc deals iterations out in equal parts, of which one has three quarters of a triangle. And it lets
 threads share the temporaries that another part of the program uses as well.
 """
@@ -19,12 +26,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from loopbook.errors import SdfgError
-from loopbook.program.accesses import counted, names, written
-from loopbook.program.dataflow import AccessNode, Block, LibraryNode, MathsCall, Memlet
+from loopbook.program.accesses import accesses, counted, names, written
+from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet
+from loopbook.program.expr import Expr, plus
 from loopbook.program.rename import renamed
-from loopbook.program.tree import Loop, Node, Program, Sequence, While
+from loopbook.program.tree import VECTORISED, Loop, Node, Program, Sequence, While
 from loopbook.program.types import Pointer, Scalar
-from loopbook.program.walk import Inner, Path, children, path_to, preorder, replaced
+from loopbook.program.walk import Inner, Path, children, path_to, preorder, rebuilt, replaced
+from loopbook.steps import Step
 from loopbook.steps.editor import Editor, assignments
 
 Code = TypeVar("Code", Loop, Sequence)
@@ -34,6 +43,10 @@ _GUIDED = "omp_schedule", "2"
 take up to six times as long."""
 
 _PREFIX = "own_"
+
+_PART = 512
+"""Iterations that a thread gets at a time of a loop without others. Chosen: of a sum and a product
+so many take a tenth of a microsecond, of what calls functions some microseconds."""
 
 
 def improve_threads(program: Program) -> Program:
@@ -50,8 +63,12 @@ def improve_threads(program: Program) -> Program:
     shared = list(_outermost_parallel(program))
     if not shared:
         return program
-    for loop in filter(_has_loop, shared):
-        body = _separated(editor, loop)
+    for loop in shared:
+        if not _has_loop(loop):
+            if (parts := _in_parts(editor, loop)) is None:
+                continue
+            loop = parts
+        body = rebuilt(_separated(editor, loop), _from_zero)
         copies, body = _captured(editor, body, {loop.variable})
         body = replace(body, children=(*copies, *body.children))
         editor.put_at(_path(editor, loop), replace(_balanced(loop), body=body))
@@ -89,6 +106,26 @@ def _has_loop(loop: Loop) -> bool:
     return any(isinstance(node, Loop | While) for node in preorder(loop.body))
 
 
+def _in_parts(editor: Editor, loop: Loop) -> Loop | None:
+    """A parallel loop over parts, each a loop in vectors; None if it is not that simple, or one
+    iteration may take long."""
+    blocks = (node for node in preorder(loop.body) if isinstance(node, Block))
+    calls = any(isinstance(node, LibraryNode) for block in blocks for node in block.nodes)
+    if loop.kind != "map" or loop.id is None or calls:
+        return None
+    own = Editor(editor.program, {"L0": loop.id}, {})
+    if own.tried(Step("tile", ("L0", _PART))) is not None:
+        return None
+    (number,) = own.made
+    parts = own.at(number)
+    (part,) = parts.body.children
+    assert isinstance(part, Loop)
+    parts = replace(parts, body=Sequence((replace(part, schedule=VECTORISED),)))
+    own.put_at(own.path(number), parts)
+    editor.program = own.program
+    return parts
+
+
 def _balanced(loop: Loop) -> Loop:
     """The loop with iterations dealt out as threads get free, if one end of a loop inside moves
     with them.
@@ -115,6 +152,25 @@ def _between_constants(loop: Loop) -> bool:
         return False
     ends = bounds.lows, bounds.highs
     return all(any(bound.keys() <= {()} for bound in side) for side in ends)
+
+
+def _from_zero(node: Inner) -> Inner:
+    """A loop of constant length that begins elsewhere, from zero on; anything else as it is."""
+    if not isinstance(node, Loop):
+        return node
+    try:
+        bounds = node.bounds
+    except SdfgError:
+        return node
+    if bounds.step != 1 or len(bounds.lows) != 1 or len(bounds.highs) != 1:
+        return node
+    gap = plus(bounds.highs[0], bounds.lows[0], -1)
+    used = any(access.container == node.variable for access in accesses(node.body))
+    if not gap.keys() <= {()} or bounds.lows[0].keys() <= {()} or used or len(bounds.room) != 1:
+        return node
+    body = renamed(node.body, {node.variable: f"({node.init} + {node.variable})"})
+    condition = Expr(f"({node.variable} < {gap.get((), 0)})")
+    return replace(node, init=Expr("0"), condition=condition, body=body)
 
 
 def _separated(editor: Editor, loop: Loop) -> Sequence:
@@ -172,7 +228,7 @@ def _changed(code: Loop | Sequence, editor: Editor) -> set[str]:
     for block, memlet in _memlets(code):
         ends = block.nodes[memlet.source], block.nodes[memlet.target]
         given = {end.container for end in ends if isinstance(end, AccessNode)}
-        if any(isinstance(end, LibraryNode | MathsCall) for end in ends):
+        if any(isinstance(end, LibraryNode) for end in ends):
             found |= given
         elif isinstance(ends[1], AccessNode) and memlet.target_connector == "ref":
             found.add(ends[1].container)

@@ -1,0 +1,143 @@
+"""Threads for what is planned for one thread.
+
+What a nest gains by for one thread it gains by for several, each with iterations of its own. Books
+know more of one thread; and neighbours that were tuned for several say which of their own loops
+threads share: often one further in, for which threads are woken and waited for again and again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from loopbook.client.fit import Fit
+from loopbook.client.orders import Fits
+from loopbook.client.sizes import Trips
+from loopbook.client.thresholds import WORTH_WAKING
+from loopbook.errors import SdfgError
+from loopbook.program import expr, walk
+from loopbook.program.nest import Nest
+from loopbook.program.tree import Loop, Program, While
+from loopbook.recipes.recipe import Recipe
+from loopbook.rules.base import step
+from loopbook.rules.reductions import held
+from loopbook.rules.threads import SINGLE, waves
+from loopbook.steps import Step, base_name
+
+MOST = 8
+"""Loops that are asked for at most whether threads may share them. Chosen."""
+
+UNKNOWN_TRIP = 64
+"""Iterations of a loop of which nothing is known. Chosen."""
+
+Names = Mapping[int, str]
+"""docc's numbers of a nest's loops to what recipes call them."""
+
+
+def shared_among_threads(
+    nest: Nest, fit: Fits, recipe: Recipe, trips: Trips, threads: int
+) -> Recipe | None:
+    """A recipe for one thread, with threads on the outermost loops that may have them and are worth
+    it each time; None if there are none, or the recipe is not legal.
+
+    Sums in elements are kept in registers besides: clang, which sees the bodies of such loops as
+    functions, cannot tell that they are nobody else's.
+    """
+    found = fit(nest, recipe)
+    if not isinstance(found, Fit) or found.after is None:
+        return None
+    if tiles := _in_waves(nest, fit, recipe, threads):
+        return tiles
+    names = {number: name for name, number in found.after.names.items()}
+    kept = _sums(nest, fit, recipe)
+    proofs: list[Step] = []
+    shared: list[Step] = []
+    waiting = [*_outermost(found.after.program, names)]
+    for _ in range(MOST):
+        if not waiting:
+            break
+        loop = waiting.pop(0)
+        name = names[loop.id or -1]
+        for more in _proofs(loop, name) if _is_worth_it(loop, names, trips) else ():
+            steps = (*proofs, *more, *recipe, *kept, *shared, step("parallel", name), SINGLE)
+            tried = fit(nest, Recipe(steps))
+            if isinstance(tried, Fit) and step("parallel", name) in tried.recipe.steps:
+                proofs += more
+                shared.append(step("parallel", name))
+                break
+        else:
+            waiting += _outermost(loop.body, names)
+    return Recipe((*proofs, *recipe, *kept, *shared, SINGLE)) if shared else None
+
+
+def _proofs(loop: Loop | While, name: str) -> Sequence[Sequence[Step]]:
+    """What has to be shown, before anything else is done, for threads to share a loop: nothing, if
+    docc or a step knows already."""
+    if isinstance(loop, While):
+        return ()
+    if loop.kind == "map":
+        return ((),)
+    return ((step("mark_parallel", name),),) if base_name(name) == name else ()
+
+
+def _is_worth_it(loop: Loop | While, names: Names, trips: Trips) -> bool:
+    """Whether a run of a loop, with all loops in it, takes much longer than to wake threads."""
+    if isinstance(loop, While):
+        return False
+    inner = (node for node in walk.preorder(loop) if isinstance(node, Loop))
+    counts: dict[str, float] = {}
+    for node in inner:  # of copies of one loop the longest
+        name = names.get(node.id or -1, "")
+        whole = name.endswith(".tile")
+        key = base_name(name) + (".tile" if whole else "")
+        known = trips if not name.endswith(".rest") else {}
+        counts[key] = max(_count(node, base_name(name), known), counts.get(key, 1.0))
+    return math.prod(counts.values()) >= WORTH_WAKING
+
+
+def _count(loop: Loop, base: str, trips: Trips) -> float:
+    """How often a loop runs, about."""
+    with contextlib.suppress(SdfgError):
+        bounds = loop.bounds
+        gaps = [expr.plus(high, low, -1) for high in bounds.highs for low in bounds.lows]
+        known = [gap.get((), 0) for gap in gaps if gap.keys() <= {()}]
+        if known:
+            return max(1.0, min(known) / abs(bounds.step or 1))
+        return trips.get(base, UNKNOWN_TRIP) / abs(bounds.step or 1)
+    return UNKNOWN_TRIP
+
+
+def _in_waves(nest: Nest, fit: Fits, recipe: Recipe, threads: int) -> Recipe | None:
+    """Tiles in time, some of which threads work on at the same time; None if there are none."""
+    for place, one in enumerate(recipe.steps):
+        if one.op in ("time_tile", "wavefront") and one.args[0] == "L0":
+            made, parallel = waves(one, threads)
+            steps = [*recipe.steps[:place], made, *recipe.steps[place + 1 :], parallel, SINGLE]
+            tried = fit(nest, Recipe(tuple(steps)))
+            return tried.recipe if isinstance(tried, Fit) and not tried.dropped else None
+    return None
+
+
+def _outermost(node: walk.Inner | Program, names: Names) -> Iterator[Loop | While]:
+    """The outermost loops of a nest in a node."""
+    for child in walk.children(node):
+        if isinstance(child, Loop | While) and child.id in names:
+            yield child
+        else:
+            yield from _outermost(child, names)
+
+
+def _sums(nest: Nest, fit: Fits, recipe: Recipe) -> list[Step]:
+    """Steps that keep sums in registers, of innermost loops that a recipe leaves as they are."""
+    touched = recipe.base_loops()
+    kept: list[Step] = []
+    for loop in nest.loops:
+        if nest.children(loop.index) or loop.name in touched or loop.kind == "while":
+            continue
+        for name in held(nest, loop):
+            one = step("stage", loop.name, name, "out")
+            tried = fit(nest, Recipe((*recipe, *kept, one)))
+            if isinstance(tried, Fit) and one in tried.recipe.steps:
+                kept.append(one)
+    return kept
