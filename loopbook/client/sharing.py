@@ -28,8 +28,9 @@ from loopbook.steps import Step, base_name
 MOST = 8
 """Loops that are asked for at most whether threads may share them. Chosen."""
 
-UNKNOWN_TRIP = 64
-"""Iterations of a loop of which nothing is known. Chosen."""
+UNKNOWN_TRIP, REMAINDER = 1000, 16
+"""Iterations of a loop of which nothing is known, and of one over what strips leave. Chosen: who
+does not tell sizes has most likely large ones."""
 
 Names = Mapping[int, str]
 """docc's numbers of a nest's loops to what recipes call them."""
@@ -91,7 +92,7 @@ def _is_worth_it(loop: Loop | While, names: Names, trips: Trips) -> bool:
         name = names.get(node.id or -1, "")
         whole = name.endswith(".tile")
         key = base_name(name) + (".tile" if whole else "")
-        known = trips if not name.endswith(".rest") else {}
+        known = trips if not name.endswith(".rest") else {base_name(name): REMAINDER}
         counts[key] = max(_count(node, base_name(name), known), counts.get(key, 1.0))
     return math.prod(counts.values()) >= WORTH_WAKING
 

@@ -78,7 +78,9 @@ def test_the_decorator_with_arguments(tmp_path):
     books = layered(tmp_path, record(product, "", 1.0, target="openmp"))
     program = loopbook.native(target="openmp", book=books, exclude=["nobody"])(product_permuted)
     check_product(program)
-    assert not plan_of(program).active
+    plan = plan_of(program)
+    assert plan.target == "openmp"
+    assert plan.nests[0].recipe == "stage L2 A2 out\nparallel L0\nsingle\n"
 
 
 def test_a_library_that_docc_has_loaded_is_not_taken_for_ours():

@@ -122,8 +122,17 @@ def test_an_excluded_kernel_is_not_looked_at(good):
     assert (report.tier, report.neighbour, report.distance) == ("none", None, None)
 
 
-def test_records_for_another_target_do_not_count(good):
+def test_what_one_thread_gains_by_is_shared_by_several(good):
+    (alone,) = make_plan(text_of(product), "sequential", good).nests
     (report,) = make_plan(text_of(product), "openmp", good).nests
+    assert (report.tier, report.neighbour) == (alone.tier, alone.neighbour)
+    assert report.recipe.startswith(alone.recipe)
+    assert report.recipe.endswith("single\n")
+
+
+def test_records_for_several_threads_do_not_count_for_one(tmp_path):
+    books = layered(tmp_path, record(product, blocked(), target="openmp"))
+    (report,) = make_plan(text_of(product), "sequential", books).nests
     assert report.tier == "none"
 
 
@@ -407,5 +416,8 @@ def test_where_no_book_helps_what_stays_is_loaded_once(tmp_path):
     text = frontend.trace(eliminated, [np.eye(20) + 1.0])
     (report,) = make_plan(text, "sequential", books).nests
     assert (report.tier, report.recipe) == ("kept", "hoist L2\n")
-    (report,) = make_plan(text, "openmp", books).nests
-    assert "hoist" not in report.recipe
+    sizes = frontend.size_symbols(eliminated, [np.eye(20)])
+    (report,) = make_plan(text, "openmp", books, sizes=sizes).nests
+    assert report.recipe == "hoist L2\nsingle\n"  # too little for threads
+    (report,) = make_plan(text, "openmp", books).nests  # large, most likely
+    assert report.recipe == "mark_parallel L1\nhoist L2\nparallel L1\nsingle\n"

@@ -24,7 +24,8 @@ def test_a_matrix_is_multiplied_by_a_vector_some_rows_at_a_time(tmp_path):
         assert _planned(rows_by_vector, starter).tier == "rows"
         assert _planned(rows_by_vector, starter, size=40).tier == "exact"
         assert _planned(rows_by_vector, starter, libraries=False).tier == "exact"
-        assert _planned(rows_by_vector, starter, target="openmp").tier != "rows"
+        alone = _planned(rows_by_vector, starter)
+        assert alone.recipe in _planned(rows_by_vector, starter, target="openmp").recipe
     with LayeredBook([Book.open(path)]) as own:
         assert _planned(rows_by_vector, own).tier == "exact"
         assert _planned(rows_by_vector, own, exclude=["rows_by_vector"]).tier == "rows"

@@ -48,3 +48,19 @@ def test_what_stays_is_loaded_once(tmp_path):
 def test_what_a_compiler_sees_is_left(kernel, given):
     (nest,) = nests_of(kernel, given)
     assert kept_elements(nest) == []
+
+
+def from_the_left(A):
+    for i in range(A.shape[0]):
+        for j in range(i):
+            for k in range(j):
+                A[i, j] -= A[i, k] * A[j, k]
+            A[i, j] /= A[j, j]
+
+
+def test_what_is_added_up_is_held(tmp_path):
+    given = [random(12, 12) + 12.0 * np.eye(12)]
+    (nest,) = nests_of(from_the_left, given)
+    recipe = [(one.op, one.args) for one in kept_elements(nest)]
+    assert recipe == [("stage", ("L2", "A0", "out"))]
+    check_recipe(from_the_left, [given], recipe, tmp_path)
