@@ -22,7 +22,7 @@ from loopbook.program.tree import Loop, Program, While
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules.base import step
 from loopbook.rules.reductions import held
-from loopbook.rules.threads import SINGLE, waves
+from loopbook.rules.threads import SINGLE, proven, waves
 from loopbook.steps import Step, base_name
 
 MOST = 8
@@ -52,7 +52,7 @@ def shared_among_threads(
         return tiles
     names = {number: name for name, number in found.after.names.items()}
     kept = _sums(nest, fit, recipe)
-    proofs: list[Step] = []
+    now: Sequence[Step] = recipe.steps
     shared: list[Step] = []
     waiting = [*_outermost(found.after.program, names)]
     for _ in range(MOST):
@@ -60,26 +60,28 @@ def shared_among_threads(
             break
         loop = waiting.pop(0)
         name = names[loop.id or -1]
-        for more in _proofs(loop, name) if _is_worth_it(loop, names, trips) else ():
-            steps = (*proofs, *more, *recipe, *kept, *shared, step("parallel", name), SINGLE)
-            tried = fit(nest, Recipe(steps))
+        for steps in _shown(now, loop, name) if _is_worth_it(loop, names, trips) else ():
+            made = (*steps, *kept, *shared, step("parallel", name), SINGLE)
+            tried = fit(nest, Recipe(made))
             if isinstance(tried, Fit) and step("parallel", name) in tried.recipe.steps:
-                proofs += more
+                now = steps
                 shared.append(step("parallel", name))
                 break
         else:
             waiting += _outermost(loop.body, names)
-    return Recipe((*proofs, *recipe, *kept, *shared, SINGLE)) if shared else None
+    return Recipe((*now, *kept, *shared, SINGLE)) if shared else None
 
 
-def _proofs(loop: Loop | While, name: str) -> Sequence[Sequence[Step]]:
-    """What has to be shown, before anything else is done, for threads to share a loop: nothing, if
-    docc or a step knows already."""
+def _shown(steps: Sequence[Step], loop: Loop | While, name: str) -> list[Sequence[Step]]:
+    """The steps, with one that shows that a loop may be shared where docc does not know: before
+    anything else is done with a loop of the nest, as soon as it is there with one over tiles."""
     if isinstance(loop, While):
-        return ()
+        return []
     if loop.kind == "map":
-        return ((),)
-    return ((step("mark_parallel", name),),) if base_name(name) == name else ()
+        return [steps]
+    if base_name(name) == name:
+        return [(step("mark_parallel", name), *steps)]
+    return [*proven(steps, name)]
 
 
 def _is_worth_it(loop: Loop | While, names: Names, trips: Trips) -> bool:

@@ -109,7 +109,7 @@ def pushed_on(
     pairs: dict[int, list[tuple[str, str]]] = {}  # by loop around them: pivots and what they hold
     scalars, gathered = carried(nest), gathers(nest)
     if not gathered:
-        return [], []
+        return _turned(nest)
     if scalars and not in_rows and lie_in_rows(nest, (inner for _, inner in scalars)):
         return [], []
     steps: Steps = [step("reg2mem", outer.name) for outer, _ in scalars]
@@ -132,6 +132,34 @@ def pushed_on(
         if around_them >= 0:
             pushed.append(((nest.loops[around_them].name, *first), bool(others)))
     return steps, pushed
+
+
+def _turned(nest: Nest) -> tuple[Steps, list[tuple[tuple[str, str, str], bool]]]:
+    """As `pushed_on` for what is pushed on already, pivot by pivot: row by row instead.
+
+    That is ``for k: for i > k: (A[i, k] /= A[k, k]; for j > k: A[i, j] -= A[i, k] * A[k, j])``,
+    maybe with a loop over the rows for each of its two statements.
+    """
+    pivot, rows = nest.loops[0], nest.children(0)
+    columns = nest.children(rows[-1].index) if rows else ()
+    if not pivot.indvar or len(columns) != 1 or any(b.parent == 0 for b in nest.blocks):
+        return [], []
+    (column,) = columns
+    if nest.children(column.index) or any(nest.children(one.index) for one in rows[:-1]):
+        return [], []
+    if not all(_shrinks(one, pivot) for one in (*rows, column)):
+        return [], []
+    steps = [step("fuse", rows[0].name, other.name) for other in rows[1:]]
+    row = rows[0]
+    steps += [step("skew", pivot.name, one.name, 1) for one in (row, column)]
+    steps.append(step("interchange", pivot.name, row.name))
+    return steps, [((row.name, pivot.name, column.name), True)]
+
+
+def _shrinks(loop: Loop, pivot: Loop) -> bool:
+    """Whether a loop has one iteration less from one pivot to the next."""
+    highs = loop.bounds.highs if loop.indvar else ()
+    return len(highs) == 1 and highs[0].get((pivot.indvar,)) == -1
 
 
 def _tiled(row: str, pivot: str, column: str, rows: int, pivots: int) -> Steps:

@@ -31,6 +31,33 @@ def definite(n: int) -> np.ndarray:
     return lower @ lower.T
 
 
+def pivot_by_pivot(A):
+    for k in range(A.shape[0]):
+        for i in range(k + 1, A.shape[0]):
+            A[i, k] = A[i, k] / A[k, k]
+            for j in range(k + 1, A.shape[0]):
+                A[i, j] = A[i, j] - A[i, k] * A[k, j]
+
+
+def columns_first(A):
+    for k in range(A.shape[0]):
+        for i in range(k + 1, A.shape[0]):
+            A[i, k] = A[i, k] / A[k, k]
+        for i in range(k + 1, A.shape[0]):
+            for j in range(k + 1, A.shape[0]):
+                A[i, j] = A[i, j] - A[i, k] * A[k, j]
+
+
+def with_roots(A):
+    """What stands beside the loop over rows belongs to its pivot."""
+    for k in range(A.shape[0]):
+        A[k, k] = A[k, k] + 1.0
+        for i in range(k + 1, A.shape[0]):
+            A[i, k] = A[i, k] / A[k, k]
+            for j in range(k + 1, A.shape[0]):
+                A[i, j] = A[i, j] - A[i, k] * A[k, j]
+
+
 def behind(A, B):
     """What the first rows and columns of A, as many as B is long, give to the others."""
     for i in range(B.shape[0], A.shape[0]):
@@ -83,14 +110,30 @@ STAGED = "buffer L0.tile L2 L1\nbuffer L2 L0 L1\npad L1\npeel L0\nvectorize L1*\
         (lu.kernel, (16, 5, 3, 8)),
         (cholesky.kernel, (16, 5, 3, 8)),
         (cholesky.kernel, (20, 16, 4, 16)),
+        (pivot_by_pivot, (16, 5, 3, 8)),
+        (columns_first, (16, 4, 2, 8)),
     ],
-    ids=["lu", "lu in odd tiles", "cholesky in odd tiles", "cholesky in large tiles"],
+    ids=[
+        "lu",
+        "lu in odd tiles",
+        "cholesky in odd tiles",
+        "cholesky in large tiles",
+        "lu pivot by pivot",
+        "lu with columns first",
+    ],
 )
 def test_a_factorisation_in_blocks_gives_the_same_factors(kernel, sizes, tmp_path):
     (nest,) = nests_of(kernel, [definite(9)])
     recipe, ((loops, joined),) = pushed_on(nest)
     recipe = [(s.op, s.args) for s in [*recipe, *blocked(*loops, *sizes, joined=joined)]]
     check_recipe(kernel, [[definite(n)] for n in SIZES], recipe, tmp_path)
+
+
+@pytest.mark.parametrize("kernel", [with_roots, matmul])
+def test_what_is_no_factorisation_is_not_turned(kernel):
+    args = [definite(9)] if kernel is with_roots else [filled(3, 4), filled(4, 5), filled(3, 5)]
+    (nest,) = nests_of(kernel, args)
+    assert pushed_on(nest) == ([], [])
 
 
 def test_seed_population_factorises_right(tmp_path):
