@@ -167,6 +167,10 @@ class Planner:
             return replace(report, tier="exact"), ()
         if not records and (usable := by_memory(nest, self._fit, self._context(trips))):
             return used(left_to_docc(nest, None, None, ""), usable[0]), usable
+        shared = self._shared(nest, embeddings, trips, hot)
+        if shared and self._count == 1:
+            record, distance = shared[0].record, shared[0].distance
+            return used(left_to_docc(nest, record, distance, ""), shared[0]), shared
         embedding = embeddings()[nest.fingerprint]
         neighbours = self._layered.neighbours(
             nest, embedding, LOOKED_AT, self._target, self._exclude
@@ -189,24 +193,19 @@ class Planner:
             if not with_steps(usable):
                 usable = by_rules(nest, self._fit, context) or usable
             usable = with_kept(nest, self._fit, usable, context)
-        usable = self._shared(nest, embeddings, usable, trips, hot)
+        usable = distinct([*shared, *usable])[: self._count]
         first = neighbours[0] if neighbours else None
         record, distance = (first.record, first.distance) if first else (None, None)
         report = left_to_docc(nest, record, distance, reason)
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _shared(
-        self,
-        nest: Nest,
-        embeddings: Embeddings,
-        near: tuple[Choice, ...],
-        trips: Trips,
-        hot: bool,
+        self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool
     ) -> tuple[Choice, ...]:
         """For several threads: what is planned for one, shared among them, or left to one where no
-        loop is worth it, before `near`; `near` alone where there is neither."""
+        loop is worth it; nothing where there is neither."""
         if not TARGETS[self._target].parallel:
-            return near
+            return ()
         alone = copy.copy(self)
         alone._target, alone._known, alone._decided = for_threads(1).name, {}, {}
         _, found = alone.plan(nest, embeddings, trips, hot=hot)
@@ -214,11 +213,9 @@ class Planner:
         one = found[0] if found else Choice("threads", None, 0.0, Recipe(), 0, 1.0)
         threads = self._context(trips).threads
         recipe = shared_among_threads(nest, self._fit, one.recipe, trips, threads)
-        if recipe is None:
-            if not len(one.recipe):
-                return near
+        if recipe is None and len(one.recipe):
             recipe = Recipe((*one.recipe, SINGLE))
-        return (replace(one, recipe=recipe), *near)[: self._count]
+        return () if recipe is None else (replace(one, recipe=recipe),)
 
     def _context(self, trips: Trips) -> TuningContext:
         return TuningContext.of(self._layered.hardware(self._target), self._target, trips)

@@ -3,6 +3,8 @@
 What a nest gains by for one thread it gains by for several, each with iterations of its own. Books
 know more of one thread; and neighbours that were tuned for several say which of their own loops
 threads share: often one further in, for which threads are woken and waited for again and again.
+docc makes one loop of loops in each other, with a quotient and a remainder in each index: a Sobel
+filter takes 9 ms so, with one thread, and 3 as it was (AVX-512, 2026-11-27).
 """
 
 from __future__ import annotations

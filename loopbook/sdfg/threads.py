@@ -111,7 +111,7 @@ def _in_parts(editor: Editor, loop: Loop) -> Loop | None:
     iteration may take long."""
     blocks = (node for node in preorder(loop.body) if isinstance(node, Block))
     calls = any(isinstance(node, LibraryNode) for block in blocks for node in block.nodes)
-    if loop.kind != "map" or loop.id is None or calls:
+    if loop.kind != "map" or loop.id is None or calls or _is_collapsed(loop):
         return None
     own = Editor(editor.program, {"L0": loop.id}, {})
     if own.tried(Step("tile", ("L0", _PART))) is not None:
@@ -124,6 +124,13 @@ def _in_parts(editor: Editor, loop: Loop) -> Loop | None:
     own.put_at(own.path(number), parts)
     editor.program = own.program
     return parts
+
+
+def _is_collapsed(loop: Loop) -> bool:
+    """Whether docc has made it of loops in each other: its indices are quotients and remainders,
+    of which there are no vectors."""
+    indices = (index for access in accesses(loop.body) for index in access.subset)
+    return any("idiv(" in i.text and loop.variable in i.symbols for i in indices)
 
 
 def _balanced(loop: Loop) -> Loop:

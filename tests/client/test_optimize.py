@@ -77,12 +77,17 @@ def test_loops_that_share_a_variable_get_their_recipes(tmp_path):
     assert done.nests[0].recipe.startswith("tile L0 4\n")
 
 
-@pytest.mark.parametrize("target", ["sequential", "openmp"])
-def test_nothing_found_gives_what_docc_itself_makes(books, target):
-    done = optimize(program.parse(text_of(stencil)), target=target, book=books)
+def test_nothing_found_gives_what_docc_itself_makes(books):
+    done = optimize(program.parse(text_of(stencil)), book=books)
     assert done.optimised == 0
-    own = program.baseline(text_of(stencil), target)
+    own = program.baseline(text_of(stencil), "sequential")
     assert lines(done.sdfg) == lines(own)
+
+
+def test_nothing_found_means_threads_that_share_loops_as_they_are(books):
+    (report,) = optimize(program.parse(text_of(stencil)), target="openmp", book=books).nests
+    assert (report.tier, report.record) == ("threads", None)
+    assert report.recipe == "parallel L1\nparallel L3\nsingle\n"
 
 
 def test_misses_are_noted(books):

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from sdfg_kit import check_recipe, matmul, matmul_args, prepared, random, steps
 
+from loopbook.program.accesses import accesses, counted
 from loopbook.program.read import read
 from loopbook.program.write import write
-from loopbook.sdfg import frontend, passes
+from loopbook.sdfg import frontend, passes, program
 from loopbook.sdfg.build import build_tuned, transform
 from loopbook.sdfg.threads import improve_threads
 from loopbook.workloads import polybench
@@ -185,3 +186,39 @@ def test_what_functions_are_given_keeps_its_value(tmp_path):
     assert expected is not None
     for wanted, got in zip(expected, binding.results(shared.library), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-10)
+
+
+def polynomial(x, y):
+    for i in range(x.shape[0]):
+        y[i] = (3.0 * x[i] + 2.0) * x[i] - 1.0
+
+
+def shifted_rows(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            B[i, j] = A[i, j] + 1.0
+
+
+@pytest.mark.parametrize("size", [2, 511, 512, 513, 1500])
+def test_loops_without_others_are_cut_into_parts(size, tmp_path):
+    args = [random(size), random(size + 1)[:size].copy()]
+    (body,) = parallel_bodies(code_of(polynomial, args, "parallel L0"))
+    assert "#pragma clang loop vectorize(enable)" in body
+    assert re.search(r"own_y_\d+ = &", body)
+    check_recipe(polynomial, [args], steps("parallel L0"), tmp_path, "openmp")
+
+
+def test_what_docc_has_collapsed_is_not():
+    args = [random(30, 40), random(30, 40)]
+    baseline = program.baseline(frontend.trace(shifted_rows, args), "openmp")
+    tree = improve_threads(program.tree_of(baseline))
+    assert any("idiv(" in index.text for access in accesses(tree) for index in access.subset)
+    assert not any(variable.endswith("_tile_0") for variable in counted(tree))
+
+
+def test_loops_of_constant_length_count_from_zero():
+    args = [random(70, 11), random(70, 11)]
+    (body,) = parallel_bodies(
+        code_of(shifted_rows, args, "tile L0 8\npeel L0\nparallel L0.tile\nsingle")
+    )
+    assert re.search(r"for\(i_?\w* = 0;i_?\w* < 8;", body)
