@@ -16,7 +16,7 @@ from loopbook.dependence.model import Linear, minus, plus, shifted
 from loopbook.dependence.updates import named, updates
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr, tree, walk
-from loopbook.program.accesses import own_accesses, own_symbols, written
+from loopbook.program.accesses import counted, own_accesses, own_symbols, written
 from loopbook.program.bounds import Bounds
 from loopbook.program.dataflow import Block, LibraryNode, Memlet, Reference
 from loopbook.program.element import like
@@ -179,6 +179,7 @@ def read_loop(
     *,
     guards: bool = False,
     rooms: bool = False,
+    whiles: bool = False,
 ) -> LoopNode:
     """A loop with what is in it. Its statements read what its bounds name, too.
 
@@ -189,11 +190,13 @@ def read_loop(
         ignored: containers whose accesses do not count.
         guards: whether there may be branches with loops in them.
         rooms: whether loops may have some.
+        whiles: whether loops that count nothing are parts of statements, if none that does is in
+            them.
 
     Raises:
         IllegalStepError: something is not affine, jumps, or is not understood.
     """
-    reader = _Reader(private, containers, ignored, private | written(loop), guards, rooms)
+    reader = _Reader(private, containers, ignored, private | written(loop), guards, rooms, whiles)
     return reader.loop(loop, frozenset(variables), frozenset(), ())
 
 
@@ -227,6 +230,7 @@ class _Reader:
     changing: frozenset[str]
     guards: bool
     rooms: bool
+    whiles: bool = False
 
     def loop(
         self,
@@ -256,7 +260,7 @@ class _Reader:
         conditions: tuple[Expr, ...],
     ) -> list[LoopNode | Statement]:
         found: list[LoopNode | Statement] = []
-        for node in _runs(sequence.children, self.guards):
+        for node in _runs(sequence.children, self.guards, self.whiles):
             if isinstance(node, tree.Branch):
                 found.append(self._guard(node, known, needed, conditions))
             elif isinstance(node, Statement):
@@ -342,16 +346,19 @@ def tiles(loop: LoopNode) -> Iterator[tuple[Linear, Linear, int]]:
 
 
 def _runs(
-    nodes: Iterable[tree.Node], guards: bool
+    nodes: Iterable[tree.Node], guards: bool, whiles: bool
 ) -> Iterator[Statement | tree.Branch | tree.Loop | tree.While]:
     """Loops, and statements for what stands between them.
 
     Args:
         guards: whether branches with loops in them stand for themselves, too.
+        whiles: as in `read_loop`.
     """
     run: list[tree.Node] = []
     for node in nodes:
-        if isinstance(node, tree.Loop | tree.While) or (
+        if whiles and isinstance(node, tree.While) and not counted(node):
+            run.append(node)
+        elif isinstance(node, tree.Loop | tree.While) or (
             guards and isinstance(node, tree.Branch) and _holds_loops(node)
         ):
             if run:
@@ -423,8 +430,25 @@ def touches(node: tree.Node, operators: Mapping[Memlet, str] | None = None) -> I
                     for touch in touches(child, operators):
                         conditions = (case.condition, *touch.conditions)
                         yield replace(touch, conditions=conditions)
+        case tree.While():
+            for child in node.body.children:
+                yield from _repeated(child, operators)
         case _:
             raise IllegalStepError(f"a {type(node).__name__.lower()} cannot be moved")
+
+
+def _repeated(node: tree.Node, operators: Mapping[Memlet, str] | None) -> Iterator[Touch]:
+    """The same of what a while loop repeats, which may jump out of it."""
+    match node:
+        case tree.Jump(kind="break" | "continue"):
+            pass
+        case tree.Branch():
+            for case in node.cases:
+                yield from (Touch(name, (), False) for name in expr.symbols(case.condition.text))
+                for child in case.body.children:
+                    yield from _repeated(child, operators)
+        case _:
+            yield from touches(node, operators)
 
 
 def _block_touches(block: Block, operators: Mapping[Memlet, str]) -> Iterator[Touch]:

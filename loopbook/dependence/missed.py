@@ -194,10 +194,11 @@ def _read(loop: tree.Loop | tree.While, around: Sequence[LoopNode], indices: set
 
 def is_left_early(nest: Nest, loop: Loop) -> bool:
     """Whether something inside jumps out, so that which iterations run depends on the others."""
+    jumps = [one for one in nest.operations if one.op in ("break", "return")]
+    parents = [(one.op, nest.blocks[one.block].parent) for one in jumps]
     return any(
-        operation.op in ("break", "return")
-        and loop in nest.ancestry(nest.blocks[operation.block].parent)
-        for operation in nest.operations
+        parent == loop.index if op == "break" else loop in nest.ancestry(parent)
+        for op, parent in parents
     )
 
 

@@ -37,7 +37,7 @@ class MarkParallel(Step):
     def apply(self, editor: Editor) -> None:
         """Legal if no iteration depends on another one, but for scalars that each sets anew."""
         whole = editor.loop(self.loop)
-        region, body = read_in_place(editor, self.loop, whole=whole)
+        region, body = read_in_place(editor, self.loop, whole=whole, whiles=True)
         if not carries_nothing(body, region.around):
             raise IllegalStepError("its iterations may depend on each other")
         region.put(body, replace(body.loop, kind="map", reductions=None))

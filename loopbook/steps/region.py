@@ -88,6 +88,7 @@ class Region:
         whole: Loop | None = None,
         guards: bool = False,
         rooms: bool = False,
+        whiles: bool = False,
     ) -> LoopNode:
         """One of the siblings, with what is in it.
 
@@ -96,6 +97,7 @@ class Region:
                 iterations is left out.
             guards: whether there may be branches with loops in them (`Guard`).
             rooms: whether loops may have some.
+            whiles: whether loops that count nothing are parts of statements.
 
         Raises:
             IllegalStepError: something is not affine, jumps, or is not understood.
@@ -110,7 +112,14 @@ class Region:
             private |= private_to_iterations(program, whole)
             buffers = self.editor.buffers_within(whole)
         return read_loop(
-            loop, variables, private, program.containers, buffers, guards=guards, rooms=rooms
+            loop,
+            variables,
+            private,
+            program.containers,
+            buffers,
+            guards=guards,
+            rooms=rooms,
+            whiles=whiles,
         )
 
     def tighten(self, loop: LoopNode) -> None:
@@ -137,11 +146,12 @@ def read_in_place(
     whole: Loop | None = None,
     guards: bool = False,
     rooms: bool = False,
+    whiles: bool = False,
 ) -> tuple[Region, LoopNode]:
     """A loop with what is in it, and where it stands; see `Region.of` and `Region.read`."""
     number = editor.id_of(name)
     region = Region.of(editor, number, rooms=rooms)
-    return region, region.read(number, whole=whole, guards=guards, rooms=rooms)
+    return region, region.read(number, whole=whole, guards=guards, rooms=rooms, whiles=whiles)
 
 
 def neighbours(editor: Editor, first: str, second: str) -> tuple[Region, LoopNode, LoopNode]:
