@@ -6,6 +6,7 @@ import contextlib
 import json
 import time
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from docc.sdfg import (
@@ -18,7 +19,7 @@ from docc.sdfg import (
 
 from loopbook import dependence, targets
 from loopbook.dependence.missed import confirmed, missed, serialised
-from loopbook.errors import RunError, SdfgError
+from loopbook.errors import KernelError, RunError, SdfgError
 from loopbook.normal_form import normal_form
 from loopbook.normal_form.local import with_known_sizes
 from loopbook.normal_form.neighbours import with_fused_neighbours
@@ -38,7 +39,7 @@ from loopbook.program.write import write, write_node
 from loopbook.sdfg import marks, passes
 from loopbook.sdfg.document import without_positions, words
 from loopbook.sdfg.from_zero import counted_from_zero
-from loopbook.sdfg.lost import loses, without_loss
+from loopbook.sdfg.lost import loses, separated, without_loss
 from loopbook.sdfg.pieces import LARGE, Cut, pairs
 from loopbook.sdfg.rollback import RolledBack, rolled_back
 from loopbook.sdfg.whole_trips import with_whole_trips
@@ -148,18 +149,37 @@ def _read_as_it_came() -> Iterator[None]:
 
 
 def prepare_apart(text: str) -> tuple[str, list[Nest]]:
-    """`prepare_document` in a child process, where docc may crash or hang; as JSON text.
+    """`prepare_document` in a child process, where docc may crash or hang; as JSON text. Where it
+    crashes again and again, all loops are kept apart.
 
     Raises:
         SdfgError: as `prepare_document`.
         RunError: docc crashed or hung.
     """
     dependence.load()
-    return run_limited(_prepared, text, seconds=NORMALISING_SECONDS, what="docc", tries=TRIES)
+    limits: dict[str, Any] = {"seconds": NORMALISING_SECONDS, "what": "docc"}
+    try:
+        return run_limited(_prepared, text, **limits, tries=TRIES)
+    except KernelError:
+        return run_limited(_prepared_apart, text, **limits)
 
 
 def _prepared(text: str) -> tuple[str, list[Nest]]:
     document, found = prepare_document(text)
+    return dumped(document), found
+
+
+_ALL_APART = ContextVar("_ALL_APART", default=False)
+"""Whether docc is to see no two loops beside each other, and to inline nothing: while it fuses, it
+may read what it has freed, and solves equations that its solver crashes on (seen with 0.8.1:
+``b / a[-1]``, then ``a / a[-1]``)."""
+
+
+def _prepared_apart(text: str) -> tuple[str, list[Nest]]:
+    """The same so; docc's own compile would crash."""
+    _ALL_APART.set(True)
+    document, found = prepare_document(text)
+    marks.note(document, marks.FORMED, ())
     return dumped(document), found
 
 
@@ -309,7 +329,13 @@ def _simplified(
         tree: what the text says, where it has been read.
     """
 
+    apart = _ALL_APART.get() and separated(read(load_json(text)) if tree is None else tree)
+    if apart:
+        text, tree = dumped(write(apart)), apart
+
     def simplified(given: str) -> StructuredSDFG:
+        if _ALL_APART.get():
+            return passes.simplify(parse(given), fuse=False, inline=False, target=target)
         made = passes.simplify(parse(given), fuse=fuse, target=target)
         calls = 0 if fuse else _maths_calls(given)
         if calls and _maths_calls(made.to_json()) > calls:

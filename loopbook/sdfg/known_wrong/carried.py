@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from docc.sdfg import StructuredSDFG, TargetOptions
 
-from loopbook.errors import LoopbookError
+from loopbook.errors import KernelError, LoopbookError
 from loopbook.program import expr
 from loopbook.program.accesses import names as all_names
 from loopbook.program.dataflow import AccessNode, Block, Constant
@@ -27,6 +27,7 @@ from loopbook.program.walk import Inner, children, with_children
 from loopbook.program.write import write
 from loopbook.sdfg.known_wrong.kinds import FLOAT, INT, Kind, Kinds, of_value
 from loopbook.sdfg.known_wrong.source import Source, expression
+from loopbook.sdfg.lost import separated
 from loopbook.sdfg.pieces import LARGE, pairs
 from loopbook.sdfg.unsolved import kept_apart
 from loopbook.syntax import walk
@@ -117,11 +118,9 @@ def _lost(
     if not suspects:
         return [], []
     try:
-        simple = run_limited(
-            _simplified, text, dict(sizes), seconds=SECONDS, what="docc", tries=TRIES
-        )
+        simple = _simple(text, program, dict(sizes))
         after = Counter(_accesses(read_program(json.loads(simple))))
-    except LoopbookError:  # it crashes or refuses; whoever goes on with it says so
+    except LoopbookError:  # it refuses; whoever goes on with it says so
         return [], []
     written = {(loop, name) for loop, name in suspects if (loop, name, False) in after}
     lost = {name for loop, name in written if (loop, name, True) not in after}
@@ -156,21 +155,34 @@ def _short_sizes(args: Sequence[Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, str(size)) for size, name in extents.items() if 1 < size <= SHORT)
 
 
-def _simplified(text: str, sizes: Mapping[str, str]) -> str:
+def _simple(text: str, program: Program, sizes: Mapping[str, str]) -> str:
+    """What docc's simplification makes of an SDFG; of one with its loops kept apart where it
+    crashes, as it is compiled then (`loopbook.sdfg.program.prepare_apart`)."""
+    limits: dict[str, Any] = {"seconds": SECONDS, "what": "docc"}
+    try:
+        return run_limited(_simplified, text, sizes, **limits, tries=TRIES)
+    except KernelError:
+        if (apart := separated(program)) is None:
+            raise
+        return run_limited(_simplified, json.dumps(write(apart)), sizes, False, **limits)
+
+
+def _simplified(text: str, sizes: Mapping[str, str], inline: bool = True) -> str:
     """What docc's simplification makes of an SDFG, or of one with numbers for some sizes where it
     refuses; it may crash."""
     try:
-        return _once(text)
+        return _once(text, inline)
     except RuntimeError:
         program = read_program(json.loads(text))
         told = [renamed(node, sizes) for node in program.body.children]
-        return _once(json.dumps(write(with_children(program, told))))
+        return _once(json.dumps(write(with_children(program, told))), inline)
 
 
-def _once(text: str) -> str:
+def _once(text: str, inline: bool) -> str:
     sdfg = StructuredSDFG.parse(text)
     options = TargetOptions("none", "server")
     options.enable_fusion_in_normalize = False
+    options.use_new_fusion_in_simplify = inline
     sdfg.expand(options)
     sdfg.simplify(options)
     return sdfg.to_json()
