@@ -29,6 +29,17 @@ def test_running_extremes_keep_what_is_no_number():
     check(function("return np.maximum.accumulate(x)", "x"), x[:3] > 2)
 
 
+def test_running_extremes_and_sums_into_an_array():
+    body = """last = np.where(x > 0, np.arange(len(x)), 0)
+np.maximum.accumulate(last, out=last)
+np.minimum.accumulate(A, axis=1, out=A)
+return x[last], np.add.accumulate(x > 0, dtype=np.float32)"""
+    check(function(body, "A, x"), data(6, 4), data(6))
+    whole = function("np.maximum.accumulate(x, out=k)", "x, k")
+    with pytest.raises(LoweringError):
+        lower(whole, (data(6), np.ones(6, int)))
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_slopes(dtype):
     body = """g = np.gradient(A)

@@ -62,6 +62,15 @@ return c"""
     check(function(body, "A, x, y, i"), A, X, Y, PLACES)
 
 
+def test_sums_at_as_many_places_as_the_loops_find():
+    body = """rows = np.repeat(np.arange(5), i)
+np.add.at(y, i, x[rows])
+m = x > 0
+np.subtract.at(A, i[m], y[m][:, None] * A[rows][m])
+return y"""
+    check(function(body, "A, x, y, i"), A, X, Y, np.array([2, 0, 1, 2, 0]))
+
+
 def test_numpys_functions_give_numpys_numbers_of_pythons():
     body = "return x / np.sqrt(x.shape[0]), x * math.sqrt(2.0), np.maximum(1, s), x * np.exp(-s)"
     check(function(body, "x, s"), X.astype(np.float32), 2.0)

@@ -128,12 +128,24 @@ def _to_sum(t: Translator, array: Array) -> Array:
 def _accumulate(scan: Callable[..., Array], summed: bool) -> Callable[..., Value]:
     """``ufunc.accumulate``: along the first axis, where none is given."""
 
-    def lowering(t: Translator, array: Value, axis: Value | None = None) -> Value:
+    def lowering(
+        t: Translator,
+        array: Value,
+        axis: Value | None = None,
+        dtype: Value | None = None,
+        out: Value | None = None,
+    ) -> Value:
         given = t.array(array)
         if not given.rank:
             raise t.code.fail("accumulate of a number")
+        kind = None if dtype is None else t.python(dtype)
+        if kind is not None:
+            given = t.array(cast(t, given, np.dtype(kind)))
         place = 0 if axis is None else t.python(axis) % given.rank
-        return scan(t, _to_sum(t, given) if summed else given, place)
+        result = scan(t, _to_sum(t, given) if summed and kind is None else given, place)
+        if isinstance(out, Array) and out.dtype != result.dtype:
+            raise t.code.fail(f"accumulate of {result.dtype} into an array of {out.dtype}")
+        return into(t, out, result)
 
     return lowering
 

@@ -39,7 +39,9 @@ def _at(ufunc: np.ufunc):
         t.writes_to(buffer)
         items = [t.stored(i) if buffer in i.buffers else i for i in map(t.array, items)]
         shape, place, _ = advanced(t, a, _of_elements(t, a, items))
-        value = nests.fit(code, t.array(b), shape)
+        value = t.array(b)
+        shape = nests.agreed(code, shape, value.shape)
+        value = nests.fit(code, value, shape)
         if buffer in value.buffers:
             value = nests.materialise(code, value)
         with ExitStack() as stack:
