@@ -31,6 +31,24 @@ def test_sorting(body):
     check(function(body, "A, x, k"), data(4, 6), data(9), k)
 
 
+def test_percentiles_of_single_numbers():
+    """Python's own share makes numbers of 32 bits, a list of them, and NumPy's, numbers of 64; how
+    they are rounded differs."""
+    body = """p, r = np.percentile(x, [20, 40.5]), np.percentile(x, np.sqrt(s))
+return np.percentile(x, 30), np.quantile(A, s, axis=1), np.float32(p), np.float32(r), p[:0]"""
+    x = data(9, dtype=np.float32)
+    check(function(body, "A, x, s"), data(4, 6, dtype=np.float32), x, 0.61)
+    x[3] = np.nan
+    check(function(body, "A, x, s"), data(4, 6, dtype=np.float32), x, 0.2)
+
+
+def test_the_way_back_from_the_numbers_of_a_matrix():
+    body = """u, f, b = np.unique(k, return_index=True, return_inverse=True)
+v, c, n = np.unique(k.T, return_inverse=True, return_counts=True)
+return u, f, b, u[b] == k, c, n"""
+    check(function(body, "k"), data(4, 5, dtype=np.int64))
+
+
 def test_one_number_is_in_order():
     """Nothing is merged: docc would forget the loops' conditions."""
     for x in (np.array([2.0]), np.array([np.nan])):

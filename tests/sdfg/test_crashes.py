@@ -58,4 +58,5 @@ def test_what_crashes_is_prepared_with_its_loops_apart(monkeypatch):
     assert not marks.formed(program.prepare_apart(text)[0])
     monkeypatch.setattr(program, "_prepared", lambda _: os.kill(os.getpid(), signal.SIGSEGV))
     prepared, nests = program.prepare_apart(text)
-    assert marks.formed(prepared) and len(nests) == 2
+    assert marks.formed(prepared)
+    assert len(nests) == 2

@@ -43,10 +43,11 @@ def _reduced(
     axis: int,
     find: Callable[[Line], Scalar],
     keepdims: bool,
+    dtype: np.dtype | None = None,
 ) -> Value:
     """A number for each line, or what is none where the line has such."""
     code = t.code
-    dtype = _kind_of(t, array)
+    dtype = dtype or _kind_of(t, array)
     shape = tuple(size for n, size in enumerate(array.shape) if n != axis)
     buffer = code.temporary(shape or (ONE,), dtype)
 
@@ -56,7 +57,7 @@ def _reduced(
             code.emit(text)
         if array.dtype.kind == "f":
             with code.indented(f"if {line.known.text} < {line.size.text}:"):
-                nothing = held(line.numbers, (line.size - 1,), dtype)
+                nothing = held(line.numbers, (line.size - 1,), array.dtype)
                 for text in nests.put(buffer, target, nothing, dtype):
                     code.emit(text)
 
@@ -144,16 +145,18 @@ def _quantile(hundred: float) -> Callable[..., Value]:
     ) -> Value:
         code = t.code
         array, place = operand(t, a, axis, True)
-        if array.dtype == np.float32 or (method is not None and t.python(method) != "linear"):
-            raise code.fail("a percentile of float32 numbers, or by another method")
+        if method is not None and t.python(method) != "linear":
+            raise code.fail("a percentile by another method")
         if flag(t, keepdims):
             raise code.fail("a percentile with keepdims; use np.expand_dims")
         wanted = q.items if isinstance(q, Tup) else (q,)
         if any(isinstance(one, Array) for one in wanted):
             raise code.fail("percentiles that are no numbers; write them as a tuple")
+        single = not isinstance(q, Tup) and t.number(q).weak  # a list is an array of 64 bits
+        dtype = _kind_of(t, array) if single else FLOAT
         parts = [_share(t, t.number(one), hundred) for one in wanted]
         found = [
-            _reduced(t, array, place, lambda line, p=part: _between(t, line, p), False)
+            _reduced(t, array, place, lambda line, p=part: _between(t, line, p), False, dtype)
             for part in parts
         ]
         return FUNCTIONS[np.stack](t, Tup(tuple(found))) if isinstance(q, Tup) else found[0]
@@ -208,11 +211,9 @@ def unique(
     code = t.code
     if axis is not None:
         raise code.fail("unique along an axis")
-    rank = t.array(ar).rank
+    shape = t.array(ar).shape
     array, _ = operand(t, ar, None, True)
     first, back, counted = (flag(t, f) for f in (return_index, return_inverse, return_counts))
-    if back and rank != 1:
-        raise code.fail("unique with the way back, of what is no line")
     size = array.shape[0]
     found = code.temporary((size,), array.dtype)
     extras = [code.temporary((size,), INT) if wanted else None for wanted in (first, back, counted)]
@@ -252,4 +253,7 @@ def unique(
     for buffer, length in zip(extras, (count, size, count), strict=True):
         if buffer is not None:
             results.append(whole(buffer, (length,)))
+    if back and len(shape) > 1:
+        sizes = Tup(tuple(map(arith.whole, shape)))
+        results[1 + first] = FUNCTIONS[np.reshape](t, results[1 + first], sizes)
     return Tup(tuple(results)) if len(results) > 1 else results[0]
