@@ -94,6 +94,16 @@ def test_sliding_products_of_all_modes(dtype):
     check(function(body, "x, y"), data(6, dtype=dtype), data(5, dtype=dtype))
 
 
+@pytest.mark.parametrize("least", [-3.0, 0.0, 1.0])
+@pytest.mark.parametrize("mode", ["same", "full", "valid"])
+def test_sliding_products_of_as_many_numbers_as_the_loops_find(mode, least):
+    body = (
+        f"u, w = x[x > s], np.arange(int(2 - s))\n"
+        f"return np.convolve(x, w, '{mode}'), np.convolve(u, y, '{mode}'), np.convolve(w, u)"
+    )
+    check(function(body, "x, y, s"), data(6), data(3), least)
+
+
 def test_what_lies_outside_is_no_product():
     x, y = data(7), np.array([1.0, np.nan, 2.0, np.inf])
     body = "return np.convolve(x, y, 'same'), np.convolve(x, y), np.correlate(x, y, 'same')"

@@ -68,8 +68,8 @@ def _sliding(t: Translator, a: Value, v: Value, mode: str, turned: bool) -> Valu
     n, m = long.shape[0], short.shape[0]
     if turned and code.facts.nonnegative(n - m) is False:  # NumPy takes them the other way round
         long, short, n, m = short, long, m, n
-    if turned and mode == "full" and None in (code.facts.known(n), code.facts.known(m)):
-        return _spread(t, long, short)
+    if turned and None in (code.facts.known(n), code.facts.known(m)):
+        return _of_full(t, _spread(t, long, short), n, m, mode)
     if code.facts.nonnegative(n - m) is not True or code.facts.nonnegative(m - 1) is not True:
         raise code.fail("convolve with a second operand that is longer than the first, or empty")
     if mode != "valid":
@@ -115,6 +115,25 @@ def _spread(t: Translator, a: Array, v: Array) -> Array:
         for line in nests.stores(result, (i + k,), code.let(found)):
             code.emit(line)
     return result
+
+
+def _of_full(t: Translator, full: Array, n: Int, m: Int, mode: str) -> Value:
+    """The places of all that a mode keeps, of lines of which either may be the longer one."""
+    if mode == "full":
+        return full
+    less, more = (_one_of(t, name, n, m) for name in ("min", "max"))
+    if mode == "valid":
+        return part(full, 0, less - 1, more - less + 1)
+    skip = t.integer(arith.binary(t.code, "//", arith.whole(less - 1), arith.constant(2)))
+    return part(full, 0, skip, more)
+
+
+def _one_of(t: Translator, choice: str, n: Int, m: Int) -> Int:
+    code, name = t.code, t.code.fresh("n_")
+    code.emit(f"{name} = {choice}({n.text}, {m.text})")
+    ends = [code.facts.bound(size, upper=True) for size in (n, m)]
+    code.facts.ranges[name] = (ZERO, None if None in ends else ends[0] + ends[1])
+    return Int.atom(name)
 
 
 def _margin(lines: _Lines, result: Array, start: Int, stop: Int, skip: Int) -> None:
