@@ -476,6 +476,15 @@ class Code:
             self.memo[key] = Int.atom(name)
         return self.memo[key]
 
+    def opaque(self, size: Int) -> Int:
+        """A size that loops compute under a name of which docc knows nothing: into places it would
+        write out what the size is made of, now in these words, now in those."""
+        name = self.fresh("n_")
+        self.emit(f"{name} = {size.operand} | 0")
+        self.facts.ranges[name] = (ZERO, self.facts.bound(size, upper=True))
+        self._agreed[Int.atom(name)] = (size, size)
+        return Int.atom(name)
+
     def room(self, axes: int) -> Int:
         """A size that new arrays are supposed not to exceed."""
         arrays = {name: value.size for name, value in self.elements.items()}

@@ -53,3 +53,18 @@ def test_counts_of_loops_that_become_one_are_values(func):
     compiled = loopbook.native(func, strict=True)
     for n in (5, 8):
         np.testing.assert_array_equal(compiled(n), func(n), strict=True)
+
+
+def agreement(i, k):
+    n = max(i.max(), k.max()) + 1
+    both = np.bincount(i * n + k, minlength=n * n).reshape(n, n)
+    hits = np.diag(both)
+    a, b = hits / np.maximum(both.sum(0), 1), hits / np.maximum(both.sum(1), 1)
+    return both, np.divide(2 * a * b, a + b, out=np.zeros(n), where=a + b > 0)
+
+
+def test_counts_of_pairs_up_to_what_the_loops_find():
+    i = np.random.default_rng(0).integers(0, 5, 50)
+    found = loopbook.native(agreement, strict=True)(i, i[::-1].copy())
+    for got, expected in zip(found, agreement(i, i[::-1].copy()), strict=True):
+        np.testing.assert_allclose(got, expected)

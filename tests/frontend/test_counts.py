@@ -28,6 +28,20 @@ def test_counts_of_none_and_one():
         check(function(body, "i, x"), PLACES[:size], data(size))
 
 
+def test_counts_up_to_what_the_loops_find():
+    body = """n = max(i.max(), k.max()) + 1
+both = np.bincount(i * n + k, minlength=n * n).reshape(n, n)
+sums = np.zeros(3 * n)
+np.add.at(sums, 3 * i + 1, x)
+sums = sums.reshape(n, 3)
+sums[:, 0] += 1
+pairs = x[x > 0][: 2 * (np.sum(x > 0) // 2)].reshape(-1, 2)
+one = np.bincount(i, minlength=n), np.bincount(i, x, minlength=n)
+return both, np.diag(both), both.T @ np.ones(n), sums, pairs.mean(axis=0), *one"""
+    check(function(body, "i, k, x"), PLACES, PLACES[::-1], data(6))
+    check(function(body, "i, k, x"), PLACES[:1] * 0, PLACES[1:2], np.ones(1))
+
+
 def test_an_image_is_counted_whatever_its_size():
     body = "h = np.bincount(A.ravel(), minlength=256)\nreturn h, h.cumsum()[A], h.sum()"
     check(function(body, "A"), PLACES.reshape(2, 3).astype(np.uint8))

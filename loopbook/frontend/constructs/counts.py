@@ -83,7 +83,7 @@ def _least(t: Translator, least: Int) -> Int:
     if sure is False:
         raise code.fail("bincount with a negative minlength")
     if sure:
-        return least
+        return code.bounded(least)
     code.suppose(f"{least.text} >= 0")
     name = code.fresh("n_")
     code.emit(f"{name} = max({least.text}, 0)")
@@ -120,7 +120,7 @@ def _length(t: Translator, array: Array, least: Int) -> Int:
         if code.facts.nonnegative(least - (most + 1)):
             return least
     argument = argument_of(array)
-    if argument is None:
+    if argument is None or code.facts.known(least) is None:
         return _found(t, array, least)
     name, values = argument.name, code.elements[argument.name]
     if array.dtype.kind == "i":

@@ -87,10 +87,13 @@ def reshape(t: Translator, a: Value, *shape: Value, order: Value | None = None) 
 
 
 def _rows(t: Translator, array: Array, goal: Index) -> Array:
-    """A line, of which only the loops know how long it is, as an array of known sizes."""
-    total = prod(goal, start=ONE)
-    if t.code.facts.known(total) is None:
+    """A line, of which only the loops know how long it is, as an array of some sizes."""
+    unknown = [size for size in goal if t.code.facts.known(size) is None]
+    if unknown and t.code.depth:
         raise UnrollError("reshape with sizes that loops change", t.code.origin)
+    named = {size: t.code.opaque(t.code.bounded(size, len(unknown))) for size in unknown}
+    goal = tuple(named.get(size, size) for size in goal)
+    total = prod(goal, start=ONE)
     t.code.suppose(f"{array.shape[0].text} == {total.text}")
     line = array if array.view is not None else t.stored(array)
     return looked_at(line, goal, (in_a_line(goal),))
