@@ -31,6 +31,18 @@ def test_sorting(body):
     check(function(body, "A, x, k"), data(4, 6), data(9), k)
 
 
+@pytest.mark.parametrize("size", [9, 17, 40])
+@pytest.mark.parametrize("of", ["np.diff(x)", "np.append(x, x[3:])", "np.outer(x, x[1:])"])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_lines_whose_lengths_are_sums(size, of, dtype):
+    body = (
+        f"y = {of}\nz = y.ravel()\nu, c = np.unique(y, return_counts=True)\n"
+        "o = np.argsort(z, kind='stable')\nz.sort()\n"
+        "return u, c, o, z, np.median(z[1:]), np.sort(y, axis=0), np.lexsort((x[1:], x[:-1]))"
+    )
+    check(function(body, "x"), data(size, dtype=dtype))
+
+
 def test_percentiles_of_single_numbers():
     """Python's own share makes numbers of 32 bits, a list of them, and NumPy's, numbers of 64; how
     they are rounded differs."""

@@ -80,7 +80,7 @@ def merge(code: Code, room: Room, size: Int, known: Int) -> None:
             stack.enter_context(code.loop(ZERO, levels, hint="k"))
         else:
             stack.enter_context(code.indented(f"while {width} < {known.text}:"))
-        code.emit(f"{full} = {known.text} // (2 * {width})")
+        code.emit(f"{full} = {known.operand} // (2 * {width})")
         with code.loop(ZERO, Int.atom(full), hint="p") as p:
             code.emit(f"{start} = {p.text} * 2 * {width}")
             _merge_both_ways(code, room, start, width)
