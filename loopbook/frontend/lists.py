@@ -240,6 +240,8 @@ def pop(t: Translator, owner: Listing, *, first: bool = False) -> Value:
     """Take the last item off, or the first one. Python raises where there is none."""
     code = t.code
     ensure(t, owner)
+    if first and not owner.head:
+        raise code.fail(f"the first item of {owner.name}, which was made somewhere else")
     code.suppose(is_full(owner).text, or_leave=True)
     owner.sites["pop"] = None  # only the loops know how many items there are
     if not first:

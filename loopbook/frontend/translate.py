@@ -168,8 +168,10 @@ class Translator(Definite):
         from loopbook.frontend.passed_on import is_passed_on
 
         rest = self.frame.rest[-1] if self.frame.rest else ()
-        if isinstance(value, Listing) and isinstance(node, ast.Call) and not value.rest:
-            lists.named(self, value, name, rest)
+        if isinstance(value, Listing) and not value.rest:
+            filled = isinstance(node, ast.ListComp) and lists.shrinks(name, rest)
+            if filled or isinstance(node, ast.Call):
+                lists.named(self, value, name, rest)
         if not (type(value) is Tup and isinstance(node, LISTS)):
             return value
         if not (lists.grows(name, rest) or is_passed_on(self, name, rest)):

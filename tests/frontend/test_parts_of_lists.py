@@ -24,6 +24,9 @@ BODIES = [
     "    if v % 2 and len(r) < 9:\n        q.append(v - 1)\nreturn r",
     "q = list(np.flatnonzero(x > s))\nr = []\nwhile q:\n    v = q.pop(0)\n    r.append(v)\n"
     "    if v % 2 and len(r) < 9:\n        q.append(v - 1)\nreturn r[-2:]",
+    "q = [i for i in range(len(x)) if x[i] > s]\nr = []\n"
+    "while q:\n    v = q.pop(0)\n    r.append(v)\n"
+    "    if v % 2 and len(r) < 9:\n        q.append(v - 1)\nreturn r, len(r) == len(x)",
 ]
 
 
