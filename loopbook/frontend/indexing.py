@@ -53,6 +53,10 @@ def items_of(t: Translator, node: ast.expr) -> list[Value]:
         item = t.expr(part)
         if isinstance(item, Thing) and isinstance(item.value, Range):
             item = item.value.array()
+        if isinstance(item, Listing):
+            from loopbook.frontend import lists
+
+            item = lists.places(t, item)
         if isinstance(item, Tup) and part is node and not item.listed:
             items += item.items  # one that is a part of an index, as a list, says places
         else:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loopbook.errors import LoweringError
 from loopbook.frontend import arith, nests, tuples, types
 from loopbook.frontend.code import bare
 from loopbook.frontend.indexing import load_at
@@ -389,6 +390,21 @@ def as_numpy(t: Translator, owner: Listing, *, typed: bool = False) -> Array:
     if not alike and not t.code.trips and not is_certain(t, owner):
         t.code.suppose(is_full(owner).text)
     return array
+
+
+def places(t: Translator, owner: Listing) -> Array:
+    """A copy of the items that there are now, as an index: they say places, or are a mask. Those
+    that are appended behind it may be of what is not computed yet; they are whole numbers."""
+    made = len(t.code.temporaries)
+    try:
+        ensure(t, owner)
+    except LoweringError:
+        del t.code.temporaries[made:]
+        _start(t, owner, arith.constant(0), arith.constant(0))
+        _make_room(t, owner)
+    if owner.columns or owner.kind[0].kind not in "iub":
+        raise t.code.fail(f"{owner.name} as an index, a list of other items than whole numbers")
+    return nests.materialise(t.code, as_array(t, owner), listed=False)
 
 
 def columns(t: Translator, owner: Listing) -> list[Array]:

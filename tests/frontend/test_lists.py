@@ -132,3 +132,23 @@ def test_there_is_room_for_several_items_for_each_element():
     """Nothing says how many digits a number has; `check` raises where there are too many."""
     body = "o = []\nfor v in x:\n    while v > 9:\n        o.append(v % 10)\n        v = v // 10\n"
     check(function(body + "return np.array(o)", "x"), np.full(600, 12345678))
+
+
+def test_lists_say_places():
+    body = """held = []
+c = np.zeros(len(x))
+for _ in range(3):
+    c[held] = -9
+    j = int(np.argmax(np.abs(x) + c))
+    held.append(j)
+    B = A[:, held]
+    c[held] += B.sum(axis=0)
+rows = [i for i in range(len(A)) if A[i, 0] > s]
+below = [v < 0 for v in x]
+A[rows] += 1.0
+return c, held, A[rows], A[:, held], x[below]"""
+    for s in (-9.0, 0.0, 9.0):
+        check(function(body, "A, x, s"), data(5, 6), data(6), s)
+    floats = "o = []\nfor v in x:\n    o.append(v)\nreturn x[o]"
+    with pytest.raises(LoweringError, match="other items than whole numbers"):
+        lower(function(floats, "x"), [data(5)])
