@@ -79,3 +79,12 @@ def test_spreads_without_what_is_no_number_have_the_type_of_what_they_are_of(mor
     if dtype != np.int32:
         A[[0, 2, 4], [1, 1, 5]] = np.nan
     check(function(f"return np.nanvar(A{more}), np.nanstd(A{more})", "A"), A)
+
+
+def test_what_a_mask_of_several_axes_lets_through_has_one():
+    body = (
+        "m = X > 0\nreturn X[m].sum(axis=0), np.mean(X[m], axis=-1), X[m].sum(keepdims=True), "
+        "np.sum(X[m], axis=None), X[m].mean(), X[m].var(axis=0), np.max(X[m], axis=0)"
+    )
+    check(function(body, "X"), data(4, 4))
+    check(function("X[X > 0] = np.sum(X[X > 0], axis=0)", "X"), data(4, 4))

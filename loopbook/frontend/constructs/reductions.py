@@ -56,9 +56,11 @@ def flag(t: Translator, value: Value | None) -> bool:
     return value is not None and bool(t.python(value))
 
 
-def _operand(t: Translator, a: Value) -> Array:
-    """The array to reduce; a mask stays, for those who can do with it."""
-    if isinstance(a, Array) and a.mask is not None:
+def _operand(t: Translator, a: Value, axis: Value | None, keepdims: Value | None) -> Array:
+    """The array to reduce; a mask stays, for those who can do with it: where nothing names the axis
+    of what it lets through, however many it has itself."""
+    unnamed = axis is None and keepdims is None
+    if isinstance(a, Array) and a.mask is not None and (a.rank == 1 or unnamed):
         return a
     return t.array(a)
 
@@ -101,7 +103,7 @@ def sum_(
 ) -> Value:
     if where is not None:
         a = FUNCTIONS[np.where](t, where, t.array(a), arith.constant(0))
-    array = _operand(t, a)
+    array = _operand(t, a, axis, keepdims)
     axes = axes_of(t, axis, array.rank)
     target = types.summed(array.dtype) if dtype is None else np.dtype(t.python(dtype))
     if not array.rank:
@@ -139,7 +141,7 @@ def mean(
 ) -> Value:
     if where is not None:
         return _mean_of_some(t, t.array(a), axis, dtype, out, keepdims, where)
-    array = _operand(t, a)
+    array = _operand(t, a, axis, keepdims)
     axes = axes_of(t, axis, array.rank)
     kind = (
         np.dtype(t.python(dtype))
