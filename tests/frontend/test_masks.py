@@ -88,3 +88,16 @@ def test_what_a_mask_of_several_axes_lets_through_has_one():
     )
     check(function(body, "X"), data(4, 4))
     check(function("X[X > 0] = np.sum(X[X > 0], axis=0)", "X"), data(4, 4))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+@pytest.mark.parametrize("least", [-9, 0, 9])
+def test_chosen_rows_have_diagonals_and_lie_in_one_line(dtype, least):
+    body = (
+        "B = X[X[:, 0] > s]\nC = X[:, X[1] > s]\n"
+        "return np.diagonal(B), np.trace(B), np.diag(C, 1), B.ravel(), C.reshape(-1), "
+        "C.T.flatten(), np.diag(B.T, -9), np.diagonal(X, 7), "
+        "np.unique(B), np.outer(B, y), np.roll(C, 2), np.diag(B.T @ B)"
+    )
+    for size in (3, 8):
+        check(function(body, "X, y, s"), data(size, 5, dtype=dtype), data(2, dtype=dtype), least)

@@ -122,6 +122,8 @@ def _rest(t: Translator, array: Array, others: list[Int]) -> Int:
 
 def _groups(t: Translator, old: Index, new: Index) -> list[tuple[list[int], list[int]]]:
     """Axes of the one that together are axes of the other."""
+    if len(new) == 1 and t.code.same(prod(old, start=ONE), new[0]):
+        return [([*range(len(old))], [0])]
     groups, i, j = [], 0, 0
     while i < len(old) or j < len(new):
         left, right, a, b = [], [], ONE, ONE

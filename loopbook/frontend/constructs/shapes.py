@@ -190,7 +190,7 @@ def diagonal(
     if first == second:
         raise t.code.fail("the diagonal of one axis")
     rows, columns = array.shape[first] - max(-shift, 0), array.shape[second] - max(shift, 0)
-    count = rows if t.code.facts.nonnegative(columns - rows) else columns
+    count = _lesser(t, rows, columns)
     others = [axis for axis in range(array.rank) if axis not in (first, second)]
     dims: list[Dim] = [(ZERO, ())] * array.rank
     for place, axis in enumerate(others):
@@ -198,6 +198,21 @@ def diagonal(
     along = ((len(others), ONE),)
     dims[first], dims[second] = (Int.of(max(-shift, 0)), along), (Int.of(max(shift, 0)), along)
     return looked_at(array, (*(array.shape[axis] for axis in others), count), tuple(dims))
+
+
+def _lesser(t: Translator, rows: Int, columns: Int) -> Int:
+    """The lesser of two sizes, which the loops may have to find; none that is below 0."""
+    code = t.code
+    wide = code.facts.nonnegative(columns - rows)
+    lesser = rows if wide else columns
+    sure = None if wide is None else code.facts.nonnegative(lesser)
+    if sure is not None:
+        return lesser if sure else ZERO
+    name = code.fresh("n_")
+    code.emit(f"{name} = max(min({rows.text}, {columns.text}), 0)")
+    ends = [code.facts.bound(size, upper=True) for size in (rows, columns)]
+    code.facts.ranges[name] = (ZERO, next((e for e in ends if e and code.facts.known(e)), None))
+    return Int.atom(name)
 
 
 @lowers(np.diag)
