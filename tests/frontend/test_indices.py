@@ -7,6 +7,7 @@ import pytest
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
+from loopbook.frontend.lowered import SupposedError
 
 from .kit import check, data, function
 
@@ -46,6 +47,7 @@ return *a, np.insert(x, 0, 0.0), np.insert(x, 2, y), np.insert(x, -1, 7), np.ins
     [
         ("return np.insert(A, 0, 1.0, axis=1)", "np.concatenate"),
         ("return np.insert(x, 9, 1.0)", "behind the end"),
+        ("return np.delete(x, 9)", "behind the end"),
     ],
 )
 def test_what_has_no_loops_says_what_to_write(body, said):
@@ -117,3 +119,17 @@ def test_a_view_is_the_same_memory():
         function("v = A.view()\nv[0] = 9\nw = A.T.view()\nw[1] += 1\nreturn A.sum()", "A"),
         data(3, 4),
     )
+
+
+def test_places_that_the_loops_find_are_left_out_or_get_one_more_in_front():
+    body = """k = np.argmax(x)
+j = np.searchsorted(np.sort(x), s)
+rest = [np.delete(x, i).sum() for i in range(len(x))]
+return (np.delete(x, k), np.delete(A, k, axis=0), np.delete(A, np.argmin(A[0]), axis=1),
+    np.insert(np.sort(x), j, s), np.insert(x, k, [1.0, s]), np.array(rest))"""
+    for s in (-9.0, 0.25, 9.0):
+        check(function(body, "A, x, s"), data(6, 4), data(6), s)
+    lowered = lower(function("return np.delete(x, k[0])", "x, k"), (data(6), np.array([2])))
+    assert lowered is not None
+    with pytest.raises(SupposedError):
+        lowered.plain(data(6), np.array([-1]))

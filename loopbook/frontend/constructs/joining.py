@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from loopbook.frontend import arith, nests, types
-from loopbook.frontend.code import bare
+from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.elementwise import cast
 from loopbook.frontend.constructs.evenly import filled
 from loopbook.frontend.indexing import FULL, load_at
@@ -168,6 +168,17 @@ def append(t: Translator, arr: Value, values: Value, axis: Value | None = None) 
     return concatenate(t, pair, Thing(None) if axis is None else axis)
 
 
+def inside(code: Code, place: Int, last: Int) -> Int:
+    """A place that is supposed to be one of those up to the last, unless it is known not to be."""
+    if code.facts.nonnegative(place) is False or code.facts.nonnegative(last - place) is False:
+        raise code.fail("a place behind the end, or in front of the first one")
+    name = code.fresh("n_")
+    code.emit(f"{name} = {bare(place.text)}")
+    code.suppose(f"{name} >= 0 and {name} <= {last.text}", or_leave=True)
+    code.facts.ranges[name] = (ZERO, last)
+    return Int.atom(name)
+
+
 @lowers(np.insert)
 def insert(
     t: Translator, arr: Value, obj: Value, values: Value, axis: Value | None = None
@@ -176,14 +187,17 @@ def insert(
     code, line = t.code, t.array(arr)
     if axis is None and line.rank > 1:
         line = t.array(FUNCTIONS[np.ravel](t, line))
-    place = t.python(obj) if isinstance(obj, Scalar) else None
-    if line.rank != 1 or not isinstance(place, int):
+    if line.rank != 1 or not isinstance(obj, Scalar):
         raise code.fail("insert at several places or into what is no line; use np.concatenate")
     more = _raised(t, t.array(cast(t, values, line.dtype)), 1, False)
-    start = Int.of(place) if place >= 0 else line.shape[0] + place
+    if more.rank != 1:
+        raise code.fail("insert of what is no line")
+    start = t.integer(obj)
+    if code.facts.nonnegative(start) is False:
+        start = line.shape[0] + start
+    if not (code.facts.nonnegative(start) and code.facts.nonnegative(line.shape[0] - start)):
+        start = inside(code, start, line.shape[0])
     rest = line.shape[0] - start
-    if more.rank != 1 or not (code.facts.nonnegative(start) and code.facts.nonnegative(rest)):
-        raise code.fail("insert behind the end, or of what is no line")
     return concatenate(t, Tup((part(line, 0, ZERO, start), more, part(line, 0, start, rest))))
 
 

@@ -21,6 +21,7 @@ from loopbook.frontend.constructs.joining import (
     column_stack,
     concatenate,
     hstack,
+    inside,
     part,
     vstack,
 )
@@ -96,7 +97,7 @@ def delete(t: Translator, arr: Value, obj: Value, axis: Value | None = None) -> 
         at = size + at
     array = array if array.view is not None else t.stored(array)
     if not (code.facts.nonnegative(at) and code.facts.nonnegative(size - 1 - at)):
-        raise code.fail("delete at a place that is not known to be inside")
+        at = inside(code, at, size - 1)
     pieces = part(array, place, ZERO, at), part(array, place, at + 1, size - 1 - at)
     return concatenate(t, Tup(pieces), arith.constant(place))
 
