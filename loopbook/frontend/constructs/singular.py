@@ -97,7 +97,7 @@ def lstsq(a, b, rcond=None):
     shares = _shares(values, least)
     kind = (np.ones(1, a.dtype) * np.ones(1, b.dtype) / np.ones(1, np.int8)).dtype
     rank = np.sum(values > least)
-    whole = rank // columns * min(max(rows - columns, 0), 1)
+    whole = np.sum(np.arange(rank // columns) < rows - columns)  # 0 or 1, as the loops find
     if b.ndim == 1:
         x = right.T @ (left @ b * shares)
         gaps = b - a @ x
