@@ -131,8 +131,8 @@ def _of_full(t: Translator, full: Array, n: Int, m: Int, mode: str) -> Value:
 def _one_of(t: Translator, choice: str, n: Int, m: Int) -> Int:
     code, name = t.code, t.code.fresh("n_")
     code.emit(f"{name} = {choice}({n.text}, {m.text})")
-    ends = [code.facts.bound(size, upper=True) for size in (n, m)]
-    code.facts.ranges[name] = (ZERO, None if None in ends else ends[0] + ends[1])
+    one, other = (code.facts.bound(size, upper=True) for size in (n, m))
+    code.facts.ranges[name] = (ZERO, None if one is None or other is None else one + other)
     return Int.atom(name)
 
 
