@@ -160,8 +160,13 @@ class Planner:
         if records and not len(records[0].recipe) and len(nest.loops) <= SWEEP:
             # A search looks for what the whole program gains by, and may have missed this.
             usable = with_steps(along_memory(nest, self._fit, ())) or usable
+        if usable and not _shares(usable[0].recipe):  # a search beside other jobs finds no threads
+            shared = self._shared(nest, embeddings, trips, hot)
+            if shared and _shares(shared[0].recipe):
+                usable = distinct([*shared, *usable])[: self._count]
         if usable:
-            return used(left_to_docc(nest, usable[0].record, 0.0, ""), usable[0]), usable
+            record, distance = usable[0].record, usable[0].distance
+            return used(left_to_docc(nest, record, distance, ""), usable[0]), usable
         if records and not gains:
             report = left_to_docc(nest, records[0], 0.0, _no_gain(records[0], speedup))
             return replace(report, tier="exact"), ()
@@ -521,6 +526,11 @@ class Planner:
             # docc would give threads to whatever loop is left.
             return Refusal("its threads are refused", ordered=frozenset(ordered))
         return fit
+
+
+def _shares(recipe: Recipe) -> bool:
+    """Whether threads share loops by the word of a recipe, or a library has threads of its own."""
+    return any("threads" in step.traits or step.op == "library" for step in recipe)
 
 
 def _no_gain(record: Record, speedup: float) -> str:
