@@ -40,6 +40,16 @@ def summed(P, F):
             F[i] += d / math.sqrt(d * d + 1.0)
 
 
+def weighted(A, w, B):
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            s = 0.0
+            for p in range(w.shape[0]):
+                for q in range(w.shape[1]):
+                    s += A[i + p, j + q] * w[p, q]
+            B[i, j] = s
+
+
 def shared(kernel, given, recipe: str = "") -> str | None:
     text = frontend.trace(kernel, given)
     document, tree, (nest,) = program.prepare_tree(text)
@@ -95,3 +105,15 @@ def test_plans_for_several_threads_are_right(kernel, given, tmp_path):
     plan = make_plan(text, "openmp", empty, sizes=frontend.size_symbols(kernel, given))
     assert any("parallel" in nest.recipe for nest in plan.nests)
     check_library(kernel, [given], build_plan(text, plan, tmp_path / "built").library)
+
+
+def test_what_cannot_be_shared_gives_way_where_threads_gain_more(tmp_path):
+    random = np.random.default_rng(4)
+    given = [random.random((106, 217)), random.random((7, 8)), np.zeros((100, 210))]
+    text, sizes = frontend.trace(weighted, given), frontend.size_symbols(weighted, given)
+    empty = layered(tmp_path)
+    (alone,) = make_plan(text, "sequential", empty, sizes=sizes).nests
+    assert "strip_and_sink" in alone.recipe
+    plan = make_plan(text, "openmp", empty, sizes=sizes)
+    assert plan.nests[0].recipe == "parallel L0\nsingle\n"
+    check_library(weighted, [given], build_plan(text, plan, tmp_path / "built").library)
