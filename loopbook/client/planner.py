@@ -218,7 +218,8 @@ class Planner:
         one = found[0] if found else Choice("threads", None, 0.0, Recipe(), 0, 1.0)
         threads = self._context(trips).threads
         recipe = shared_among_threads(nest, self._fit, one.recipe, trips, threads)
-        if recipe is None and one.predicted_speedup < threads:  # more is gained by threads alone
+        believed = one.tier in ("order", "rows", "library")  # whatever is promised
+        if recipe is None and not believed and one.predicted_speedup < threads:
             recipe = shared_among_threads(nest, self._fit, Recipe(), trips, threads)
         if recipe is None and len(one.recipe):
             recipe = Recipe((*one.recipe, SINGLE))
