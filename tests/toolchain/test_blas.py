@@ -24,6 +24,9 @@ WIDE = "fpu sse2 avx avx2 fma avx512f avx512bw avx512dq avx512vl"
         ("Prescott", "sse2 ssse3", ""),
         ("Cooperlake", WIDE, ""),
         ("Zen", "avx2 fma", ""),
+        ("Zen", WIDE, "SkylakeX"),
+        ("Haswell", WIDE, "SkylakeX"),
+        ("SapphireRapids", WIDE, ""),
         ("", WIDE, ""),
     ],
 )
