@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from loopbook.client.fit import Fit
 from loopbook.client.orders import Fits
 from loopbook.client.sizes import Trips
-from loopbook.client.thresholds import WORTH_WAKING
+from loopbook.client.thresholds import ASKED_TO_SHARE, REMAINDER, UNTOLD_TRIP, WORTH_WAKING
 from loopbook.errors import SdfgError
-from loopbook.program import expr, walk
+from loopbook.program import walk
 from loopbook.program.nest import Nest
 from loopbook.program.tree import Loop, Program, While
 from loopbook.recipes.recipe import Recipe
@@ -26,13 +26,6 @@ from loopbook.rules.base import step
 from loopbook.rules.reductions import held
 from loopbook.rules.threads import SINGLE, proven, waves
 from loopbook.steps import Step, base_name
-
-MOST = 8
-"""Loops that are asked for at most whether threads may share them. Chosen."""
-
-UNKNOWN_TRIP, REMAINDER = 1000, 16
-"""Iterations of a loop of which nothing is known, and of one over what strips leave. Chosen: who
-does not tell sizes has most likely large ones."""
 
 Names = Mapping[int, str]
 """docc's numbers of a nest's loops to what recipes call them."""
@@ -53,11 +46,14 @@ def shared_among_threads(
     if tiles := _in_waves(nest, fit, recipe, threads):
         return tiles
     names = {number: name for name, number in found.after.names.items()}
+    own = [one for one in walk.preorder(found.after.program) if isinstance(one, Loop)]
+    if not any(one.id in names and _is_worth_it(one, names, trips) for one in own):
+        return None
+    waiting = [*_outermost(found.after.program, names)]
     kept = _sums(nest, fit, recipe)
     now: Sequence[Step] = recipe.steps
     shared: list[Step] = []
-    waiting = [*_outermost(found.after.program, names)]
-    for _ in range(MOST):
+    for _ in range(ASKED_TO_SHARE):
         if not waiting:
             break
         loop = waiting.pop(0)
@@ -105,12 +101,11 @@ def _count(loop: Loop, base: str, trips: Trips) -> float:
     """How often a loop runs, about."""
     with contextlib.suppress(SdfgError):
         bounds = loop.bounds
-        gaps = [expr.plus(high, low, -1) for high in bounds.highs for low in bounds.lows]
-        known = [gap.get((), 0) for gap in gaps if gap.keys() <= {()}]
-        if known:
-            return max(1.0, min(known) / abs(bounds.step or 1))
-        return trips.get(base, UNKNOWN_TRIP) / abs(bounds.step or 1)
-    return UNKNOWN_TRIP
+        width = bounds.width()
+        if width is not None:
+            return max(1.0, width / abs(bounds.step or 1))
+        return trips.get(base, UNTOLD_TRIP) / abs(bounds.step or 1)
+    return UNTOLD_TRIP
 
 
 def _in_waves(nest: Nest, fit: Fits, recipe: Recipe, threads: int) -> Recipe | None:

@@ -134,6 +134,13 @@ WORTH_WAKING = 100_000
 sum down the columns of 3,000 by 3,000 takes 1.6 ms with one thread, and 7 where two are woken for
 each 24,000 of them (AVX-512, 2026-11-27)."""
 
+ASKED_TO_SHARE = 8
+"""Loops of a nest that are asked for at most whether threads may share them. Chosen."""
+
+UNTOLD_TRIP, REMAINDER = 1000, 16
+"""Iterations of a loop of which nothing is known, and of one over what strips leave. Chosen: who
+does not tell sizes has most likely large ones."""
+
 # -- without the book ---------------------------------------------------------------------------
 
 LEAST_PRODUCT = 8**3

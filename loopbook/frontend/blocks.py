@@ -127,3 +127,13 @@ def _collect(node: ast.AST, found: set[Touch]) -> None:
         case _:
             for child in ast.iter_child_nodes(node):
                 _collect(child, found)
+
+
+def is_one(term: str) -> bool:
+    """Whether what stands in parentheses is one expression: not as in ``a) * (b``."""
+    open_ones = 0
+    for letter in term:
+        open_ones += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
+        if open_ones < 0 or (letter == "," and not open_ones):
+            return False
+    return True

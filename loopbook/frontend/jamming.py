@@ -32,7 +32,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from loopbook.frontend.blocks import Block, flat, touches, tree
+from loopbook.frontend.blocks import Block, flat, is_one, touches, tree
 from loopbook.frontend.code import Code, Line
 from loopbook.frontend.symbols import Int
 
@@ -148,22 +148,12 @@ def _terms(body: Sequence[Sequence[Block]], lines: Sequence[Block]) -> list[str]
     first = found[0]
     if first is None or any(one is None or one["what"] != first["what"] for one in found):
         return []
-    if not all(_is_one(one["term"]) for one in found if one):
+    if not all(is_one(one["term"]) for one in found if one):
         return []
     name = first["name"]
     if sum(name in {t.name for t in touches([block])} for block, *_ in body) > 1:
         return []
     return [f"({one['term']})" for one in found if one]
-
-
-def _is_one(term: str) -> bool:
-    """Whether what stands in parentheses is one expression: not as in ``a) * (b``."""
-    open_ones = 0
-    for letter in term:
-        open_ones += {"(": 1, ")": -1}.get(letter, 0)
-        if open_ones < 0:
-            return False
-    return True
 
 
 def _is_plain(nest: Block) -> bool:

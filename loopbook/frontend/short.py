@@ -31,7 +31,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from loopbook.frontend.blocks import Block, flat, touches, tree
+from loopbook.frontend.blocks import Block, flat, is_one, touches, tree
 from loopbook.frontend.code import Code, Line
 from loopbook.program.extent_names import SHORT
 
@@ -199,17 +199,7 @@ def _unwrapped(term: str) -> str:
     if re.fullmatch(r"\w+\[[^\[\]]+\]", term):
         return term
     inner = term[1:-1]
-    return inner if term == f"({inner})" and _is_one(inner) else ""
-
-
-def _is_one(term: str) -> bool:
-    """Whether what stands in parentheses is one expression: not as in ``a) * (b``."""
-    open_ones = 0
-    for letter in term:
-        open_ones += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
-        if open_ones < 0 or (letter == "," and not open_ones):
-            return False
-    return True
+    return inner if term == f"({inner})" and is_one(inner) else ""
 
 
 def _reduced(name: str, of: str, terms: Sequence[str]) -> str:

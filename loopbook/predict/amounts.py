@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from loopbook.errors import SdfgError
 from loopbook.program import tree
-from loopbook.program.expr import Polynomial, mentioned, plus
+from loopbook.program.expr import Polynomial, mentioned
 from loopbook.program.nest import Bound, Loop, Nest
 from loopbook.program.trips import symbol_value
 
@@ -72,9 +72,7 @@ class Amounts:
                 there is none.
         """
         bounds = loop.bounds
-        width = abs(bounds.step or 1)
-        gaps = [plus(high, low, -1) for high in bounds.highs for low in bounds.lows]
-        constant = [gap.get((), 0) for gap in gaps if gap.keys() <= {()}]
+        width, most = abs(bounds.step or 1), bounds.width()
         low = _greatest(bounds.lows, values)
         highs = [end for high in bounds.highs if (end := _value(high, values)) is not None]
         if (loop.init.text, loop.condition.text, loop.update.text) == self._headers.get(
@@ -82,9 +80,9 @@ class Amounts:
         ):
             extent = self._trips[base] * width
         elif low is not None and highs:
-            extent = min([min(highs) - low, *constant])
-        elif constant:
-            extent = float(min(constant))
+            extent = min(highs) - low if most is None else min(min(highs) - low, most)
+        elif most is not None:
+            extent = float(most)
         else:
             extent = self.trip_of(base) * (self._steps[base] if base < self.beyond else 1)
         if tile:
@@ -93,12 +91,12 @@ class Amounts:
         extent = max(extent, 0.0)
         middle = math.copysign(max(0.0, extent - width) / 2, bounds.step or 1)
         values[loop.variable] = (low or 0.0) + middle
-        size = max(0, min(constant)) if constant and tile else 0
+        size = max(0, most) if most is not None and tile else 0
         return Amount(
             max(1.0, extent / width),
             size,
             max(1.0, min(extent, width)),
-            size > 0 and len(gaps) > 1,
+            size > 0 and len(bounds.highs) * len(bounds.lows) > 1,
             _mentioned(bounds.lows) & _mentioned(bounds.highs),
         )
 

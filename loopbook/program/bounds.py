@@ -44,6 +44,12 @@ class Bounds:
             return None
         return max(0, -(-(high.get((), 0) - low.get((), 0)) // self.step))
 
+    def width(self) -> int | None:
+        """The least constant that an upper bound lies above a lower one, as those of a tile do,
+        wherever it is; None if there are no two such."""
+        gaps = (expr.plus(high, low, -1) for high in self.highs for low in self.lows)
+        return min((gap.get((), 0) for gap in gaps if gap.keys() <= {()}), default=None)
+
 
 @lru_cache(maxsize=16384)
 def bounds(variable: str, init: Expr, condition: Expr, update: Expr) -> Bounds:

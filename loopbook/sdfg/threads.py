@@ -28,7 +28,7 @@ from typing import TypeVar
 from loopbook.errors import SdfgError
 from loopbook.program.accesses import accesses, counted, names, written
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet
-from loopbook.program.expr import Expr, plus
+from loopbook.program.expr import Expr
 from loopbook.program.rename import renamed
 from loopbook.program.tree import VECTORISED, Loop, Node, Program, Sequence, While
 from loopbook.program.types import Pointer, Scalar
@@ -171,12 +171,12 @@ def _from_zero(node: Inner) -> Inner:
         return node
     if bounds.step != 1 or len(bounds.lows) != 1 or len(bounds.highs) != 1:
         return node
-    gap = plus(bounds.highs[0], bounds.lows[0], -1)
+    width = bounds.width()
     used = any(access.container == node.variable for access in accesses(node.body))
-    if not gap.keys() <= {()} or bounds.lows[0].keys() <= {()} or used or len(bounds.room) != 1:
+    if width is None or bounds.lows[0].keys() <= {()} or used or len(bounds.room) != 1:
         return node
     body = renamed(node.body, {node.variable: f"({node.init} + {node.variable})"})
-    condition = Expr(f"({node.variable} < {gap.get((), 0)})")
+    condition = Expr(f"({node.variable} < {width})")
     return replace(node, init=Expr("0"), condition=condition, body=body)
 
 

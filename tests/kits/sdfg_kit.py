@@ -61,6 +61,15 @@ def doubled(A, B):
             B[i, j] = 2.0 * A[i, j]
 
 
+def eliminated(A):
+    for k in range(A.shape[0]):
+        for i in range(k + 1, A.shape[0]):
+            A[i, k] = A[i, k] / A[k, k]
+        for i in range(k + 1, A.shape[0]):
+            for j in range(k + 1, A.shape[0]):
+                A[i, j] = A[i, j] - A[i, k] * A[k, j]
+
+
 def sweep(A):
     for i in range(1, A.shape[0]):
         for j in range(1, A.shape[1]):

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sdfg_kit import check_recipe, nests_of, random
+from sdfg_kit import check_recipe, eliminated, nests_of, random
 
 from loopbook.rules.invariants import kept_elements
-
-
-def eliminated(A):
-    for k in range(A.shape[0]):
-        for i in range(k + 1, A.shape[0]):
-            A[i, k] = A[i, k] / A[k, k]
-        for i in range(k + 1, A.shape[0]):
-            for j in range(k + 1, A.shape[0]):
-                A[i, j] = A[i, j] - A[i, k] * A[k, j]
 
 
 def scaled(A, s, B):
