@@ -25,7 +25,7 @@ from loopbook.client.forms import Form, rows_in_one, sums_in_memory
 from loopbook.client.heuristics import by_memory, by_rules, with_kept
 from loopbook.client.inner_nests import InnerNest, of_inner_nests
 from loopbook.client.layered import LayeredBook
-from loopbook.client.libraries import product_calls
+from loopbook.client.libraries import has_micro_kernel, product_calls
 from loopbook.client.orders import along_memory, rest_along_memory, taken_apart
 from loopbook.client.ports import Evidence, Ports
 from loopbook.client.recurrences import side_by_side, without_gathers
@@ -60,6 +60,7 @@ from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
 from loopbook.rules.sliding_sums import sliding_sums
 from loopbook.rules.threads import SINGLE
 from loopbook.targets import TARGETS, for_threads
+from loopbook.toolchain.blas import is_narrow
 
 REMEMBERED = 512
 """Nests of which the candidates are kept, and recipes of which it is kept what is legal."""
@@ -145,8 +146,14 @@ class Planner:
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
-        if known := self._unasked(nest, trips, hot):
-            return used(left_to_docc(nest, None, None, ""), known), (known,)
+        known = self._unasked(nest, trips, hot)
+        if known is None or (known.tier == "library" and is_narrow()):
+            report, usable = self._from_books(nest, embeddings, trips, hot)
+            if known is None or (usable and has_micro_kernel(usable[0].recipe)):
+                return report, usable
+        return used(left_to_docc(nest, None, None, ""), known), (known,)
+
+    def _from_books(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
         records = self._records(nest, trips)
         usable: tuple[Choice, ...] = ()
         speedup = exact_speedup(records[0], trips) if records else 1.0

@@ -56,6 +56,7 @@ class _Value:
         place, memlet, version: of a load: container and subset, where it stands, and how often the
             container had been written.
         reads: how often it is used.
+        number: of a whole number in the program's text.
     """
 
     op: str
@@ -65,6 +66,7 @@ class _Value:
     memlet: Memlet | None = None
     version: int = 0
     reads: int = 0
+    number: int = 0
 
 
 @dataclass
@@ -184,9 +186,7 @@ class _Reader:
         if not isinstance(node, AccessNode):
             if place not in known:
                 args = sorted(into, key=lambda inner: inner.target_connector)
-                op, dtype = _operation(node)
-                values = [self._along(inner, block, known) for inner in args]
-                known[place] = _Value(op, dtype, values)
+                known[place] = _operation(node, [self._along(one, block, known) for one in args])
             return known[place]
         name = node.container
         if into:
@@ -243,8 +243,8 @@ class _Reader:
         match node:
             case ast.Name(id=name):
                 return self._read(name)
-            case ast.Constant(value=int()):
-                return _Value("other", "int8")
+            case ast.Constant(value=int(number)):
+                return _Value("other", "int8", number=number)
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
                 return _Value(BINARY[type(op)], "", [self._parsed(left), self._parsed(right)])
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
@@ -259,13 +259,13 @@ class _Reader:
                 return _Value("other", "double")
 
 
-def _operation(node: Constant | Operation) -> tuple[str, str]:
-    """Operation and type of what a node of a block computes."""
+def _operation(node: Constant | Operation, args: list[_Value]) -> _Value:
+    """What a node of a block computes."""
     if isinstance(node, Tasklet):
-        return node.code, ""
+        return _Value(node.code, "", args)
     if isinstance(node, Constant) and node.text.lstrip("-").isdigit():
-        return "other", "int8"
-    return "other", "double"
+        return _Value("other", "int8", args, number=int(node.text))
+    return _Value("other", "double", args)
 
 
 def _place(name: str, memlet: Memlet) -> tuple[str, tuple[str, ...]]:
@@ -273,12 +273,17 @@ def _place(name: str, memlet: Memlet) -> tuple[str, tuple[str, ...]]:
 
 
 def _paths(value: _Value, family: str) -> Iterator[list[_Value]]:
-    """Ways from a value down to loads, through nothing but the operator and copies."""
+    """Ways from a value down to loads, through nothing but the operator, copies, and masks of what
+    is added."""
     if value.op == "load":
         yield [value]
     elif value.op in ("copy", "assign"):
         for path in _paths(value.args[0], family):
             yield [value, *path]
+    elif value.op == "int_and" and family == "add":
+        for term in value.args:
+            for path in _paths(term, family):
+                yield [value, *path]
     elif FAMILIES.get(value.op) == family:
         terms = value.args[:1] if value.op.endswith("_sub") else value.args
         for term in terms:
@@ -296,6 +301,9 @@ def _exact(family: str, dtype: str, path: list[_Value], whole: _Value) -> bool:
     if dtype not in ("int32", "int64"):
         return False
     least = BYTES[dtype]
+    modulus = 1 << (8 * least)
+    if any(value.op == "int_and" and modulus - 1 not in map(_number, value.args) for value in path):
+        return False
     if any(BYTES.get(kind, 0) < least for kind in on_the_way):
         return False
     ends = {kind for value in _ends(whole) for kind in [value.dtype] if value not in path}
@@ -306,7 +314,34 @@ def _exact(family: str, dtype: str, path: list[_Value], whole: _Value) -> bool:
 
 def _ends(value: _Value) -> Iterator[_Value]:
     """What a value is computed from in the end, with all scalars on the way."""
+    if wrapped := _wrapped(value):
+        yield _Value("other", wrapped)
+        return
     if value.dtype:
         yield value
     for part in value.args:
         yield from _ends(part)
+
+
+def _wrapped(value: _Value) -> str:
+    """The type of a word that is wrapped around as `loopbook.sdfg.short_words` says; else ""."""
+    sign = {"int_add": 1, "int_sub": -1}.get(value.op, 0)
+    if not sign or len(value.args) != 2:
+        return ""
+    word, half = _source(value.args[0]), sign * _number(value.args[1])
+    if value.op == "int_add" and not half:
+        half, word = _number(value.args[0]), _source(value.args[1])
+    if word.op != "int_and" or -2 * half - 1 not in map(_number, word.args):
+        return ""
+    return {1 << (8 * BYTES[kind] - 1): kind for kind in ("int8", "int16", "int32")}.get(-half, "")
+
+
+def _number(value: _Value) -> int:
+    """A whole number in the program's text; 0 for anything else."""
+    return -value.args[0].number if value.op == "int_neg" else value.number
+
+
+def _source(value: _Value) -> _Value:
+    while value.op in ("copy", "assign"):
+        (value,) = value.args
+    return value

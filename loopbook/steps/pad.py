@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.dependence import linear
@@ -12,7 +13,7 @@ from loopbook.program.accesses import Access, accesses, counted, written
 from loopbook.program.dataflow import Statement
 from loopbook.program.expr import Expr
 from loopbook.program.rename import renamed
-from loopbook.program.tree import Branch, Program
+from loopbook.program.tree import Assignments, Branch, Program
 from loopbook.program.types import Array, Scalar, type_of
 from loopbook.program.walk import preorder
 from loopbook.steps.arguments import Loop
@@ -25,6 +26,11 @@ from loopbook.steps.staging import staged
 _ARITHMETIC = ("assign", "fp_", "cmath:")
 """How operations begin that may be given any numbers: functions of numbers do nothing but return
 one, of what a buffer happens to hold as well."""
+
+_WHOLE = frozenset(
+    f"int_{name}" for name in ("add", "sub", "mul", "smin", "smax", "abs", "and", "or", "xor")
+)
+"""Operations on whole numbers of which the same is true: division is not, nor are shifts."""
 
 
 class Pad(Step):
@@ -74,6 +80,7 @@ class Pad(Step):
                 if access.write and not editor.buffers.get(access.container, True):
                     _check_copied_back(access.container, loop, around)
         scalars = {name for name in written(loop) if not type_of(name, program.containers).is_array}
+        _check_scalars(loop, scalars)
         if carried := sorted(scalars & upward_exposed(loop.body)):
             raise IllegalStepError(f"{carried[0]} may carry a value between iterations")
         if used := sorted(scalars & live_out(program, loop)):
@@ -136,14 +143,39 @@ def _check_body(editor: Editor, loop: tree.Loop) -> None:
                 raise IllegalStepError("there is a branch in it")
             case Statement():
                 for operation in node.operations():
-                    if not operation.op.startswith(_ARITHMETIC):
+                    if not operation.op.startswith(_ARITHMETIC) and operation.op not in _WHOLE:
                         raise IllegalStepError(
                             f"more than arithmetic is done in it: {operation.op}"
                         )
+            case Assignments():
+                for one in node.assignments:
+                    if not _is_arithmetic(one.expression):
+                        raise IllegalStepError(f"more than arithmetic is done in it: {one}")
             case tree.Sequence():
                 pass
             case _:
                 raise IllegalStepError("more than arithmetic is done in it")
+
+
+def _is_arithmetic(expression: Expr) -> bool:
+    """Whether nothing but sums, products, the lesser and the greater are computed."""
+    return not any(
+        (isinstance(node, ast.operator) and not isinstance(node, ast.Add | ast.Sub | ast.Mult))
+        or (isinstance(node, ast.Call) and ast.unparse(node.func).lower() not in ("min", "max"))
+        or isinstance(node, ast.Compare | ast.BoolOp | ast.IfExp)
+        for node in ast.walk(expr.parse(expression.text))
+    )
+
+
+def _check_scalars(loop: tree.Loop, scalars: Collection[str]) -> None:
+    """Refuse where a number that the loop computes says where something lies, or how often an inner
+    loop runs: beyond the array's end it may be any number."""
+    bounds = [node for node in preorder(loop.body) if isinstance(node, tree.Loop)]
+    own = {node.variable for node in bounds}
+    read = {name for one in bounds for name in one.init.symbols | one.condition.symbols}
+    read |= {name for one in accesses(loop) for index in one.subset for name in index.symbols}
+    if asked := sorted(read & set(scalars) - own):
+        raise IllegalStepError(f"{asked[0]} is computed in it, and chooses elements")
 
 
 def _lent(program: Program, loop: tree.Loop) -> list[str]:

@@ -96,6 +96,17 @@ def has_tuned_blas() -> bool:
     return library is not None and any(hasattr(library, function) for function in TUNED)
 
 
+@lru_cache(maxsize=1)
+def is_narrow() -> bool:
+    """Whether the BLAS that is loaded has been told to take kernels for narrower vectors than this
+    processor has."""
+    try:
+        flags = _said("flags", CPUINFO.read_text()).split()
+    except OSError:
+        return False
+    return bool(better_core(core(load()), flags))
+
+
 def core(library: ctypes.CDLL | None) -> str:
     """Whose kernels OpenBLAS has taken; empty for another one."""
     name = getattr(library, "openblas_get_corename", None)

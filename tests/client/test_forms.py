@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from client_kit import blas_is
 from sdfg_kit import as_docc_sends, check_library
 from sdfg_kit import random as filled
 
 import loopbook
-from loopbook.client import libraries
 from loopbook.client.fit import Fit, Refusal, Trials
 from loopbook.client.forms import Form, rows_in_one, sums_in_memory
 from loopbook.errors import IllegalStepError
@@ -168,7 +168,7 @@ def test_calls_that_are_not_sure_to_gain_leave_loops_that_are_known(
     rows: int, known: bool, monkeypatch: pytest.MonkeyPatch
 ):
     """A recipe tuned for these loops, with the sums in memory, gains more at small sizes."""
-    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+    blas_is(monkeypatch)
     program = loopbook.native(below, strict=True)
     got = [filled(rows, rows), filled(rows, rows + 40)]
     want = [array.copy() for array in got]
@@ -179,6 +179,34 @@ def test_calls_that_are_not_sure_to_gain_leave_loops_that_are_known(
     report = max(program.plan.nests, key=lambda nest: len(nest.loops))
     assert report.tier == ("near" if known else "library")
     assert (report.neighbour == "trmm:0") == known
+
+
+def layer(x, w, b):
+    return np.maximum(x @ w + b, 0.0)
+
+
+def gram(x):
+    return x.T @ x
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "tiled"),
+    [
+        (layer, [filled(140, 160), filled(160, 170), filled(170)], True),
+        (gram, [filled(140, 160)], False),
+    ],
+)
+def test_a_blas_with_narrow_vectors_is_called_where_no_tiles_of_our_own_fit(
+    function: Callable, given: list[np.ndarray], tiled: bool, monkeypatch: pytest.MonkeyPatch
+):
+    for narrow in (False, True):
+        blas_is(monkeypatch, narrow=narrow)
+        program = loopbook.native(function, strict=True)
+        np.testing.assert_allclose(program(*given), function(*given))
+        assert program.plan is not None
+        (report,) = (one for one in program.plan.nests if len(one.loops) == 3)
+        assert (report.tier != "library") == (narrow and tiled)
+        assert ("pad" in report.recipe) == (narrow and tiled)
 
 
 def test_small_sums_in_rows_stay_in_scalars():

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from client_kit import plan_of
+from client_kit import blas_is, plan_of
 
 import loopbook
-from loopbook.client import libraries
 from loopbook.client.variants import dispatch
 from loopbook.client.variants import rival as rival_module
 from loopbook.client.variants.looped import Looped
@@ -298,7 +297,7 @@ def test_a_function_that_runs_as_python_keeps_nothing_of_a_call():
 
 
 def test_products_are_calls_of_blas_as_arrays_and_as_loops(monkeypatch):
-    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+    blas_is(monkeypatch)
 
     @loopbook.native
     def attention(q, k, v):
@@ -322,7 +321,7 @@ def test_products_are_calls_of_blas_as_arrays_and_as_loops(monkeypatch):
 
 
 def test_small_products_are_no_calls_nor_any_without_a_fast_library(monkeypatch):
-    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+    blas_is(monkeypatch)
 
     def matmul(A, B):
         return A @ B
@@ -330,7 +329,7 @@ def test_small_products_are_no_calls_nor_any_without_a_fast_library(monkeypatch)
     product = loopbook.native(matmul)
     agree(product, data(3, 4), data(4, 5))
     assert "library" not in [nest.tier for nest in plan_of(product).nests]
-    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: False)
+    blas_is(monkeypatch, tuned=False)
     product = loopbook.native(matmul)
     agree(product, data(20, 21), data(21, 22))
     assert "library" not in [nest.tier for nest in plan_of(product).nests]
@@ -496,7 +495,7 @@ def test_sums_of_columns_are_made_row_by_row():
 
 def test_both_halves_of_a_symmetric_product_are_called(monkeypatch):
     """One of them is gathered in a row."""
-    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+    blas_is(monkeypatch)
     program = loopbook.native(halves, strict=True)
     agree(program, data(90, 90), data(90, 130), data(90, 130))
     first, *_ = plan_of(program).nests
@@ -516,7 +515,7 @@ def test_what_is_not_called_goes_along_memory_beside_a_call(monkeypatch):
             C[i, :] += 2.0 * t
         return C.sum()
 
-    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+    blas_is(monkeypatch)
     program = loopbook.native(most, strict=True)
     agree(program, data(90, 90), data(90, 130), data(90, 130))
     first = next(one for one in plan_of(program).nests if len(one.loops) > 2)
@@ -526,7 +525,7 @@ def test_what_is_not_called_goes_along_memory_beside_a_call(monkeypatch):
 
 
 def test_calls_are_not_given_up_for_another_order(monkeypatch):
-    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+    blas_is(monkeypatch)
 
     def below(A, B):
         for i in range(B.shape[0]):
@@ -542,7 +541,7 @@ def test_calls_are_not_given_up_for_another_order(monkeypatch):
 
 
 def test_a_product_with_a_computed_matrix_is_a_call(monkeypatch):
-    monkeypatch.setattr(libraries, "has_tuned_blas", lambda: True)
+    blas_is(monkeypatch)
 
     @loopbook.native(strict=True)
     def gated(x, gate, w):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from client_kit import (
     SIMPLE,
+    blas_is,
     blocked,
     chain,
     encoder,
@@ -384,7 +385,7 @@ def test_reports_are_json(good):
 def test_products_in_loops_are_calls_of_blas_but_where_their_user_has_tuned_them(
     good, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("loopbook.client.libraries.has_tuned_blas", lambda: True)
+    blas_is(monkeypatch)
 
     def tier(kernel, books: LayeredBook, **options) -> str:
         sizes = {f"_s{n}": 40 for n in range(4)}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from docc.sdfg import StructuredSDFG
 
 from loopbook.client.decision import Plan
@@ -36,6 +37,13 @@ unroll L0*
 """Register and cache blocking of a matrix product with the loops row, column, inner."""
 
 SIMPLE = "interchange L1 L2\nvectorize L1\n"
+
+
+def blas_is(monkeypatch: pytest.MonkeyPatch, *, tuned: bool = True, narrow: bool = False) -> None:
+    """Plan as with such a BLAS, whatever is installed here; it takes as long as it takes."""
+    monkeypatch.setattr("loopbook.client.libraries.has_tuned_blas", lambda: tuned)
+    for module in ("libraries", "planner"):
+        monkeypatch.setattr(f"loopbook.client.{module}.is_narrow", lambda: narrow)
 
 
 def product(A, B, C):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 from packed_kit import MICRO, ORDER, packed
 from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, steps
@@ -14,6 +15,7 @@ from loopbook.rules.bands import bands
 from loopbook.rules.registers import MICRO_TILES, packed_tiles
 
 PACKED = "serialize L2\n" + packed(4, 8, 16)
+PACKED_LEAST = packed(4, 8, 16).replace("A2 out", "A0 out").replace("A1 in", "A2 in")
 SIZES = [matmul_args(m, n, k) for m, n, k in ((9, 10, 11), (5, 17, 33), (16, 8, 32), (3, 31, 2))]
 
 
@@ -51,6 +53,13 @@ def centred(A, B, m, C):
                 C[i, j] += A[i, k] * (B[k, j] - m[j])
 
 
+def chosen(A, at, B, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * B[k, at[j]]
+
+
 def running(A, m):
     for i in range(A.shape[0]):
         for j in range(A.shape[1]):
@@ -61,9 +70,17 @@ def test_padded_tiles_are_right_for_every_size(tmp_path):
     check_recipe(matmul, SIZES, steps(PACKED + MICRO), tmp_path)
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    ("kernel", "recipe"), [(matmul, packed(4, 8, 16)), (shortest, PACKED_LEAST)]
+)
+def test_padded_tiles_of_whole_numbers_are_right_for_every_size(kernel, recipe, dtype, tmp_path):
+    cases = [[(100 * array).astype(dtype) for array in case] for case in SIZES]
+    check_recipe(kernel, cases, steps(recipe + MICRO), tmp_path)
+
+
 def test_functions_of_what_lies_beyond_do_no_harm(tmp_path):
-    recipe = packed(4, 8, 16).replace("A2 out", "A0 out").replace("A1 in", "A2 in")
-    check_recipe(shortest, SIZES, steps(recipe + MICRO), tmp_path)
+    check_recipe(shortest, SIZES, steps(PACKED_LEAST + MICRO), tmp_path)
 
 
 def test_what_is_read_along_a_padded_tile_lies_in_a_buffer(tmp_path):
@@ -74,6 +91,15 @@ def test_what_is_read_along_a_padded_tile_lies_in_a_buffer(tmp_path):
     for before, after in named.items():
         recipe = recipe.replace(before, after)
     check_recipe(centred, cases, steps(f"interchange L0 L1\nserialize L2\n{recipe}"), tmp_path)
+
+
+def test_what_lies_beyond_chooses_no_elements():
+    at = np.arange(9)
+    bench = bench_of(chosen, [random(10, 11), at, random(11, 20), random(10, 9)])
+    for op, args in steps("tile L1 8\nstage L1 A3 out"):
+        bench.apply(op, args)
+    with pytest.raises(IllegalStepError, match=r"chooses elements|no local buffer"):
+        bench.apply("pad", ("L1",))
 
 
 def test_what_is_written_beside_a_padded_tile_is_in_no_buffer():
