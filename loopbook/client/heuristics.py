@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
@@ -9,14 +10,19 @@ from random import Random
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit
 from loopbook.client.orders import Fits, touched
+from loopbook.client.thresholds import LEAST_TILED, UNTOLD_TRIP
+from loopbook.dependence.updates import BYTES
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext
 from loopbook.rules.base import Steps
+from loopbook.rules.decisions import SampledDecisions
 from loopbook.rules.invariants import kept_elements
 from loopbook.rules.recurrences import recurrences_together
+from loopbook.rules.registers import packed_tiles
 from loopbook.rules.shared_sums import shared_sums
 from loopbook.rules.short_rows import one_row, rows_added, short_rows
+from loopbook.rules.space import combine
 from loopbook.rules.strips import sums_beside
 from loopbook.rules.timetiling import time_tiles_from_memory
 
@@ -38,6 +44,17 @@ def by_memory(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ..
         if found := _choice("collapsed", nest, steps, fit):
             return found
     return ()
+
+
+def whole_products(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
+    """Tiles in registers for what is like a product, of whole numbers: books have tuned few such
+    nests, and their neighbours' tiles are as wide as other numbers' vectors."""
+    runs = math.prod(context.trips.get(loop.name, UNTOLD_TRIP) for loop in nest.loops)
+    kinds = {array.dtype for array in nest.arrays}
+    if context.parallel or runs < LEAST_TILED or not kinds <= BYTES.keys():
+        return ()
+    steps = combine(nest, lambda: packed_tiles, SampledDecisions(), context)
+    return _choice("tiles", nest, list(steps), fit) if any(s.op == "pad" for s in steps) else ()
 
 
 def _rules(nest: Nest, context: TuningContext) -> Iterator[tuple[str, Steps]]:

@@ -22,7 +22,7 @@ from loopbook.client.estimate import Estimator
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
 from loopbook.client.forms import Form, rows_in_one, sums_in_memory
-from loopbook.client.heuristics import by_memory, by_rules, with_kept
+from loopbook.client.heuristics import by_memory, by_rules, whole_products, with_kept
 from loopbook.client.inner_nests import InnerNest, of_inner_nests
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import has_micro_kernel, product_calls
@@ -177,7 +177,10 @@ class Planner:
         if records and not gains:
             report = left_to_docc(nest, records[0], 0.0, _no_gain(records[0], speedup))
             return replace(report, tier="exact"), ()
-        if not records and (usable := by_memory(nest, self._fit, self._context(trips))):
+        around = self._context(trips)
+        if not records and (
+            usable := by_memory(nest, self._fit, around) or whole_products(nest, self._fit, around)
+        ):
             return used(left_to_docc(nest, None, None, ""), usable[0]), usable
         shared = self._shared(nest, embeddings, trips, hot)
         if shared and self._count == 1:

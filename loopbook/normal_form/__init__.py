@@ -16,6 +16,7 @@ has none of that. `normal_form` brings the first one near the second one, each c
     reuse        a temporary is written where its values end up, or are copied to
     sinking      a scalar that one loop alone reads is computed in it
     allocations  what remains is allocated once, not in loops, and freed
+    singles      what is summed up of floats of 32 bits is one
 
 Nothing but what the program has made for itself changes, apart from stores that come to nothing:
 arrays that are allocated in it, or for one call of it (`loopbook.normal_form.local`: what our own

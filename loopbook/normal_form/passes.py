@@ -13,6 +13,7 @@ from loopbook.normal_form.inlining import inlined
 from loopbook.normal_form.local import local_arrays, with_known_sizes
 from loopbook.normal_form.products import as_loops
 from loopbook.normal_form.reuse import copied_out, in_place
+from loopbook.normal_form.singles import with_singles
 from loopbook.normal_form.sinking import sunk
 from loopbook.normal_form.snapshots import with_snapshots
 from loopbook.normal_form.views import resolved
@@ -35,6 +36,7 @@ PASSES = (
     inlined,
     sunk,
     allocated_once,
+    with_singles,
 )
 
 
@@ -47,7 +49,7 @@ def normal_form(program: Program) -> Program:
         isinstance(node, LibraryCall | Reference) for node in walk.preorder(program)
     ):
         # Nothing is made for a call, allocated, multiplied as a whole or pointed at.
-        return _after(program, (with_known_sizes, without_dead_stores))
+        return _after(program, (with_known_sizes, without_dead_stores, with_singles))
     return _after(program, PASSES)
 
 

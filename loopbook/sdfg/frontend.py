@@ -16,10 +16,9 @@ from docc.python.python_program import PythonProgram
 from docc.sdfg import DoccMetrics, StructuredSDFG
 
 from loopbook.errors import LoopbookError, RunError, SdfgError
-from loopbook.normal_form.extents import noted
 from loopbook.program.extent_names import extent_names
 from loopbook.program.json_text import dumped, loaded
-from loopbook.sdfg import own_extremes
+from loopbook.sdfg import notes
 from loopbook.sdfg.known_wrong import confirmed, understood
 from loopbook.toolchain import blas, scratch
 from loopbook.toolchain.batch import symbols
@@ -73,8 +72,8 @@ class _Traced(Exception):
 
 
 def trace(func: Callable[..., Any], args: Sequence[Any]) -> str:
-    """The SDFG of ``func(*args)`` as docc's frontend makes it, with a note of how large the arrays
-    are (`loopbook.normal_form.extents`): JSON text, not yet prepared.
+    """The SDFG of ``func(*args)`` as docc's frontend makes it, with what the function says
+    (`loopbook.sdfg.notes`): JSON text, not yet prepared.
 
     Raises:
         MistranslationError: docc would make another program of it (`loopbook.sdfg.known_wrong`).
@@ -88,8 +87,7 @@ def trace(func: Callable[..., Any], args: Sequence[Any]) -> str:
         _compile(func, args, stop)
     except _Traced as traced:
         document = loaded(str(traced))
-        noted(document, args)
-        own_extremes.note(document, func)
+        notes.note(document, func, args)
         return dumped(document)
     raise AssertionError("docc's compile skipped its pipeline")
 

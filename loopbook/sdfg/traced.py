@@ -16,10 +16,9 @@ from docc.python.python_program import PythonProgram
 from docc.sdfg import Pointer, PrimitiveType, Scalar, StructuredSDFG
 
 from loopbook.errors import SdfgError
-from loopbook.normal_form.extents import noted
 from loopbook.program.extent_names import NAME, extent_names, number_of
 from loopbook.program.json_text import dumped, loaded
-from loopbook.sdfg import own_extremes
+from loopbook.sdfg import notes
 from loopbook.sdfg.known_wrong import confirmed
 from loopbook.sdfg.source import definition, returned_parameters, returns
 from loopbook.toolchain.stderr import quiet_stderr
@@ -62,7 +61,7 @@ class Traced:
 
     Attributes:
         sdfg: docc's object, not prepared.
-        text: its JSON text, with a note of how large arrays are (`loopbook.normal_form.extents`).
+        text: its JSON text, with what the function says (`loopbook.sdfg.notes`).
         name: of the C function.
         parameters: names of the function's own arguments, which come first in C.
         dtypes: of each of them.
@@ -143,8 +142,7 @@ def _read(
     if said_otherwise is not func:
         return _read(said_otherwise, args, parameters, definition(said_otherwise))
     document = loaded(text)
-    noted(document, args)
-    own_extremes.note(document, func)
+    notes.note(document, func, args)
     changed = written(document)
     return Traced(
         sdfg=sdfg,

@@ -1,0 +1,248 @@
+"""Scalars of 32 bits where NumPy has such.
+
+docc takes what begins as a number of Python's for a double::
+
+    s = 0.0                              // double s
+    for k: s += A[i, k] * B[k, j]        // floats of 32 bits
+    C[i, j] = s
+
+In NumPy a float of 32 bits beside a number of Python's gives one of 32 bits (NEP 50), so that `s`
+is one from the first sum on. As a double it costs half of the vectors and a conversion each time,
+and no recipe of products fits. (Softmax by rows of 1,000 by 800: 2.6 to 0.4 ms; a product of 400 by
+300 by 350 with its sums in a scalar: 2.9 to 0.4, AVX-512, 2026-11-28.)
+
+Which doubles are Python's, what docc reads does not say: only where the function makes no other
+doubles, which is noted in the program's metadata, are they all.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from loopbook.program.accesses import own_symbols
+from loopbook.program.dataflow import (
+    AccessNode,
+    Block,
+    Constant,
+    LibraryNode,
+    MathsCall,
+    Memlet,
+    Node,
+    Tasklet,
+)
+from loopbook.program.tree import Program
+from loopbook.program.types import Scalar, Type, type_of
+from loopbook.program.walk import Inner, preorder, rebuilt
+
+NOTE = "loopbook_python_floats"
+"""The key in a program's metadata."""
+
+GIVEN = (int, float, bool, np.ndarray, np.float32)
+"""Types of arguments that are Python's numbers, or say what they are."""
+
+PLAIN = frozenset(("abs", "int", "len", "max", "min", "range", "sum"))
+"""Functions of Python's that make no double of a float of 32 bits."""
+
+DOUBLES = frozenset(("astype", "double", "float64", "item", "longdouble", "tolist", "view"))
+"""Functions and methods of NumPy's that may."""
+
+SINGLE, DOUBLE = Scalar(dtype="float"), "double"
+
+
+class Kind(IntEnum):
+    """What Python has where docc has a float; the greater of two wins."""
+
+    NEVER = 0
+    PYTHON = 1
+    SINGLE = 2
+    OTHER = 3
+
+
+def note(document: dict[str, Any], tree: ast.FunctionDef, args: Sequence[Any]) -> None:
+    """Note in a program's JSON that all doubles in it are numbers of Python's, if they are, and
+    there are floats of 32 bits beside them.
+
+    Args:
+        tree: the function that docc has read.
+        args: what it was read for.
+    """
+    arrays = [value for value in args if isinstance(value, np.ndarray)]
+    if not any(array.dtype == np.float32 for array in arrays):
+        return
+    if all(type(value) in GIVEN for value in args) and not _makes_doubles(tree):
+        document["metadata"][NOTE] = "all"
+
+
+def _makes_doubles(tree: ast.FunctionDef) -> bool:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name not in PLAIN:
+                return True
+            case ast.Attribute(value=ast.Name(id="math" | "cmath" | "scipy")):
+                return True
+            case ast.Attribute(attr=name) | ast.Name(id=name) if name in DOUBLES:
+                return True
+    return False
+
+
+def with_singles(program: Program) -> Program:
+    """The program with scalars of 32 bits; itself if there is nothing to change."""
+    if NOTE not in program.extra.value.get("metadata", {}):
+        return program
+    kinds = _Kinds(program)
+    if not kinds.changed:
+        return program
+    made = rebuilt(program, kinds.with_types)
+    return made.declaring(
+        **{name: replace(kinds.of[name], dtype="float") for name in kinds.changed}
+    )
+
+
+class _Kinds:
+    """What Python has where a program has doubles.
+
+    Attributes:
+        of: the scalars of 64 bits that are the program's own.
+        changed: those of them that are to have 32.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._containers = program.containers
+        self._blocks = [node for node in preorder(program) if isinstance(node, Block)]
+        self._arguments = frozenset(program.arguments)
+        self.of: Mapping[str, Scalar] = {
+            name: kind
+            for name, kind in program.containers.items()
+            if isinstance(kind, Scalar) and kind.dtype == DOUBLE and name not in program.public
+        }
+        elements = {kind.element for kind in program.containers.values() if kind.is_array}
+        self._whole = Kind.OTHER if any("int" in element for element in elements) else Kind.PYTHON
+        self._found = dict.fromkeys(self.of, Kind.NEVER)
+        self.changed: frozenset[str] = frozenset()
+        if DOUBLE not in elements and not _named(program) & self.of.keys():
+            self._settle()
+            singles = {name for name, kind in self._found.items() if kind == Kind.SINGLE}
+            self.changed = frozenset(singles | self._rounded(singles))
+
+    def _settle(self) -> None:
+        """Find out what each scalar is, from what is stored in it."""
+        before = None
+        while before != self._found:
+            before = dict(self._found)
+            for block in self._blocks:
+                for memlet in block.memlets:
+                    source, target = block.nodes[memlet.source], block.nodes[memlet.target]
+                    if isinstance(target, LibraryNode):  # which may write what it is handed
+                        self._holds(source, Kind.OTHER)
+                    self._holds(target, self._source(block, memlet))
+
+    def _holds(self, node: Node, kind: Kind) -> None:
+        if isinstance(node, AccessNode) and node.container in self._found:
+            self._found[node.container] = max(self._found[node.container], kind)
+
+    def _rounded(self, singles: set[str]) -> set[str]:
+        """Numbers of Python's that nothing reads but operations on floats of 32 bits: each of these
+        rounds them first."""
+        names = {name for name, kind in self._found.items() if kind == Kind.PYTHON}
+        for block in self._blocks if singles or names else ():
+            for memlet in block.memlets:
+                source = block.nodes[memlet.source]
+                if isinstance(source, AccessNode) and source.container in names:
+                    task = block.nodes[memlet.target]
+                    if isinstance(task, AccessNode) or not self._is_single(block, memlet.target):
+                        names.discard(source.container)
+        return names
+
+    def _is_single(self, block: Block, place: int) -> bool:
+        return self._value(block, place) == Kind.SINGLE
+
+    def _source(self, block: Block, memlet: Memlet) -> Kind:
+        """What flows along a memlet."""
+        node = block.nodes[memlet.source]
+        if not isinstance(node, AccessNode):
+            return self._value(block, memlet.source)
+        if isinstance(block.nodes[memlet.target], AccessNode):
+            return Kind.OTHER  # an address
+        if node.container in self._found:
+            return self._found[node.container]
+        kind = type_of(node.container, self._containers)
+        match kind.element:
+            case "float":
+                return Kind.SINGLE
+            case "double":
+                return Kind.PYTHON if node.container in self._arguments else Kind.OTHER
+            case element if "int" in element or element == "bool":
+                return self._whole
+        return Kind.OTHER
+
+    def _value(self, block: Block, place: int) -> Kind:
+        """What a node computes."""
+        node = block.nodes[place]
+        if isinstance(node, Constant):
+            return Kind.PYTHON
+        if not isinstance(node, Tasklet | MathsCall):
+            return Kind.OTHER
+        found = max(
+            (self._source(block, memlet) for memlet in block.inputs[place]), default=Kind.OTHER
+        )
+        of_numpy = isinstance(node, MathsCall) and found == Kind.PYTHON
+        return Kind.OTHER if of_numpy else found
+
+    def with_types(self, node: Inner) -> Inner:
+        """A block whose memlets, constants and functions are of 32 bits, where they are to be."""
+        if not isinstance(node, Block):
+            return node
+        singles = [
+            isinstance(task, Tasklet | MathsCall) and self._is_single(node, place)
+            for place, task in enumerate(node.nodes)
+        ]
+        nodes = [self._typed(node, place, singles) for place in range(len(node.nodes))]
+        memlets = [self._along(node, nodes, memlet) for memlet in node.memlets]
+        if nodes == list(node.nodes) and memlets == list(node.memlets):
+            return node
+        return replace(node, nodes=tuple(nodes), memlets=tuple(memlets))
+
+    def _typed(self, block: Block, place: int, singles: Sequence[bool]) -> Node:
+        node = block.nodes[place]
+        if isinstance(node, MathsCall) and node.dtype == DOUBLE and singles[place]:
+            return replace(node, dtype="float", name=f"{node.name}f")
+        if isinstance(node, Constant) and _is_double(node.type):
+            out = block.outputs[place]
+            if out and all(singles[m.target] or self._into(block, m.target) for m in out):
+                return replace(node, type=SINGLE)
+        return node
+
+    def _into(self, block: Block, place: int) -> bool:
+        """Whether a node does nothing but set a scalar that is to have 32 bits."""
+        task, out = block.nodes[place], block.outputs[place]
+        if not isinstance(task, Tasklet) or task.code != "assign" or len(out) != 1:
+            return False
+        target = block.nodes[out[0].target]
+        return isinstance(target, AccessNode) and target.container in self.changed
+
+    def _along(self, block: Block, nodes: Sequence[Node], memlet: Memlet) -> Memlet:
+        ends = nodes[memlet.source], nodes[memlet.target]
+        ours = any(isinstance(end, AccessNode) and end.container in self.changed for end in ends)
+        rounded = isinstance(ends[0], Constant) and ends[0] is not block.nodes[memlet.source]
+        if (ours or rounded) and _is_double(memlet.type):
+            return replace(memlet, type=SINGLE)
+        return memlet
+
+
+def _is_double(kind: Type) -> bool:
+    return isinstance(kind, Scalar) and kind.dtype == DOUBLE
+
+
+def _named(program: Program) -> set[str]:
+    """What stands in bounds, conditions and indices."""
+    found: set[str] = set()
+    for node in preorder(program):
+        if node is not program:
+            found |= own_symbols(node)  # pyright: ignore[reportArgumentType]
+    return found
