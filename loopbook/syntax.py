@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 MOST_COPIED = 40_000
 """Nodes that stand in several places once branches take the place of ``continue``: with every
@@ -13,6 +15,42 @@ branch in a branch there may be twice as many ends."""
 
 PYTHONS = "loopbook_extremes_are_pythons"
 """A name that loops of our own know in which all ``max`` and ``min`` of floats are Python's."""
+
+PYTHON_FLOATS = "loopbook_doubles_are_pythons"
+"""A name that loops of our own know in which all doubles are numbers of Python's."""
+
+GIVEN = (int, float, bool, np.ndarray, np.float32)
+"""Types of arguments that are Python's numbers, or say what they are."""
+
+PLAIN = frozenset(("abs", "int", "len", "max", "min", "range", "sum"))
+"""Functions of Python's that make no double of a float of 32 bits."""
+
+DOUBLES = frozenset(("astype", "double", "float64", "item", "longdouble", "tolist", "view"))
+"""Functions and methods of NumPy's that may."""
+
+
+def makes_no_doubles(tree: ast.AST, args: Iterable[Any]) -> bool:
+    """Whether a function has floats of 32 bits, and none of 64 but Python's numbers, which are
+    rounded beside the others.
+
+    Args:
+        args: what it is called with.
+    """
+    given = list(args)
+    single = any(isinstance(one, np.ndarray) and one.dtype == np.float32 for one in given)
+    return single and all(type(one) in GIVEN for one in given) and not _makes_doubles(tree)
+
+
+def _makes_doubles(tree: ast.AST) -> bool:
+    for node in walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name not in PLAIN:
+                return True
+            case ast.Attribute(value=ast.Name(id="math" | "cmath" | "scipy")):
+                return True
+            case ast.Attribute(attr=name) | ast.Name(id=name) if name in DOUBLES:
+                return True
+    return False
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:

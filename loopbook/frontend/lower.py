@@ -31,6 +31,7 @@ from loopbook.frontend.symbols import Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Pair, Scalar, Thing, Unknown, Value, whole
 from loopbook.program.extent_names import SHORT
+from loopbook.syntax import makes_no_doubles
 
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -208,7 +209,13 @@ def _lower(
         func.__defaults__ or (),
     )
     things = tuple(code.things.items())
-    lowered = replace(lowered, differs=code.differs, things=things, pythons=code.pythons)
+    lowered = replace(
+        lowered,
+        differs=code.differs,
+        things=things,
+        pythons=code.pythons,
+        singles=makes_no_doubles(node, bound.arguments.values()),
+    )
     if found is None and not lowered.holds(*bound.args):
         raise LoweringError(f"{func.__name__}() refuses these arguments", node.lineno, file)
     return lowered

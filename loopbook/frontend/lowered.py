@@ -32,7 +32,7 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend.room import Room
-from loopbook.syntax import PYTHONS
+from loopbook.syntax import PYTHON_FLOATS, PYTHONS
 
 
 class SupposedError(LoweringError):
@@ -112,6 +112,7 @@ class Lowered:
             negative, for these arguments or others, a number is rounded to 32 bits, or a short loop
             is written out.
         pythons: whether ``max`` and ``min`` of floats in it are Python's own, not NumPy's.
+        singles: whether all doubles in it are numbers of Python's, beside floats of 32 bits.
     """
 
     name: str
@@ -139,6 +140,7 @@ class Lowered:
     words: tuple[tuple[str, np.dtype], ...] = ()
     copied: tuple[str, ...] = ()
     pythons: bool = False
+    singles: bool = False
     in_line: frozenset[str] = frozenset()
 
     @cached_property
@@ -166,7 +168,9 @@ class Lowered:
     @cached_property
     def kernel(self) -> FunctionType:
         """The loops as a Python function; docc can read its source."""
-        names = {"math": math, "np": np} | ({PYTHONS: True} if self.pythons else {})
+        names = {"math": math, "np": np}
+        said = {PYTHONS: self.pythons, PYTHON_FLOATS: self.singles}
+        names |= {name: True for name, is_so in said.items() if is_so}
         return self._made(self.kernel_source, self.name, names)
 
     @cached_property

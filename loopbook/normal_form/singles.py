@@ -17,15 +17,12 @@ doubles, which is noted in the program's metadata, are they all.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
 from typing import Any
 
-import numpy as np
-
-from loopbook.program.accesses import own_symbols
+from loopbook.program.accesses import own_symbols, written
 from loopbook.program.dataflow import (
     AccessNode,
     Block,
@@ -43,14 +40,8 @@ from loopbook.program.walk import Inner, preorder, rebuilt
 NOTE = "loopbook_python_floats"
 """The key in a program's metadata."""
 
-GIVEN = (int, float, bool, np.ndarray, np.float32)
-"""Types of arguments that are Python's numbers, or say what they are."""
-
-PLAIN = frozenset(("abs", "int", "len", "max", "min", "range", "sum"))
-"""Functions of Python's that make no double of a float of 32 bits."""
-
-DOUBLES = frozenset(("astype", "double", "float64", "item", "longdouble", "tolist", "view"))
-"""Functions and methods of NumPy's that may."""
+SUFFIX = "_single"
+"""Behind the names of arguments that are rounded to 32 bits before all else."""
 
 SINGLE, DOUBLE = Scalar(dtype="float"), "double"
 
@@ -64,31 +55,10 @@ class Kind(IntEnum):
     OTHER = 3
 
 
-def note(document: dict[str, Any], tree: ast.FunctionDef, args: Sequence[Any]) -> None:
-    """Note in a program's JSON that all doubles in it are numbers of Python's, if they are, and
-    there are floats of 32 bits beside them.
-
-    Args:
-        tree: the function that docc has read.
-        args: what it was read for.
-    """
-    arrays = [value for value in args if isinstance(value, np.ndarray)]
-    if not any(array.dtype == np.float32 for array in arrays):
-        return
-    if all(type(value) in GIVEN for value in args) and not _makes_doubles(tree):
-        document["metadata"][NOTE] = "all"
-
-
-def _makes_doubles(tree: ast.FunctionDef) -> bool:
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Name(id=name)) if name not in PLAIN:
-                return True
-            case ast.Attribute(value=ast.Name(id="math" | "cmath" | "scipy")):
-                return True
-            case ast.Attribute(attr=name) | ast.Name(id=name) if name in DOUBLES:
-                return True
-    return False
+def note(document: dict[str, Any]) -> None:
+    """Note in a program's JSON that all doubles in it are numbers of Python's, and that there are
+    floats of 32 bits beside them."""
+    document["metadata"][NOTE] = "all"
 
 
 def with_singles(program: Program) -> Program:
@@ -110,12 +80,15 @@ class _Kinds:
     Attributes:
         of: the scalars of 64 bits that are the program's own.
         changed: those of them that are to have 32.
+        rounded: what arguments of 64 bits are called with 32, once some block has them so.
     """
 
     def __init__(self, program: Program) -> None:
         self._containers = program.containers
         self._blocks = [node for node in preorder(program) if isinstance(node, Block)]
         self._arguments = frozenset(program.arguments)
+        self._written = written(program.body)
+        self.rounded: dict[str, str] = {}
         self.of: Mapping[str, Scalar] = {
             name: kind
             for name, kind in program.containers.items()
@@ -210,6 +183,11 @@ class _Kinds:
 
     def _typed(self, block: Block, place: int, singles: Sequence[bool]) -> Node:
         node = block.nodes[place]
+        if isinstance(node, AccessNode) and self._is_given(node.container):
+            out = block.outputs[place]
+            if out and all(singles[memlet.target] for memlet in out):
+                name = self.rounded.setdefault(node.container, f"{node.container}{SUFFIX}")
+                return replace(node, container=name)
         if isinstance(node, MathsCall) and node.dtype == DOUBLE and singles[place]:
             return replace(node, dtype="float", name=f"{node.name}f")
         if isinstance(node, Constant) and _is_double(node.type):
@@ -217,6 +195,12 @@ class _Kinds:
             if out and all(singles[m.target] or self._into(block, m.target) for m in out):
                 return replace(node, type=SINGLE)
         return node
+
+    def _is_given(self, name: str) -> bool:
+        """Whether a number of Python's is an argument, and stays what it is."""
+        kind = self._containers.get(name)
+        is_double = kind is not None and _is_double(kind)
+        return is_double and name in self._arguments and name not in self._written
 
     def _into(self, block: Block, place: int) -> bool:
         """Whether a node does nothing but set a scalar that is to have 32 bits."""
@@ -229,7 +213,7 @@ class _Kinds:
     def _along(self, block: Block, nodes: Sequence[Node], memlet: Memlet) -> Memlet:
         ends = nodes[memlet.source], nodes[memlet.target]
         ours = any(isinstance(end, AccessNode) and end.container in self.changed for end in ends)
-        rounded = isinstance(ends[0], Constant) and ends[0] is not block.nodes[memlet.source]
+        rounded = ends[0] is not block.nodes[memlet.source] and not isinstance(ends[0], MathsCall)
         if (ours or rounded) and _is_double(memlet.type):
             return replace(memlet, type=SINGLE)
         return memlet
