@@ -100,7 +100,7 @@ def _from_scalar(
         name = f"{outer.name}{part}"
         steps += [step("mark_parallel", name), step("vectorize", name)]
     band = Band(nest, loops)
-    column = min((top, outer), key=band.innermost_cost)
+    column = min((outer, top), key=band.innermost_cost)  # rows of the temporary lie along `outer`
     row = outer if column is top else top
     names = {loop.name: f"{loop.name}.part1" for loop in (top, outer)} | {inner.name: inner.name}
     steps += optimised(Product.of(row, column, inner, names))
