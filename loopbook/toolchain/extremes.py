@@ -5,6 +5,9 @@ What is "not precise" has neither NaN nor infinity for a compiler, which makes v
 then. It may not conclude from that that the result has none, nor that there is none to begin with:
 hence the empty statement, which may do anything to a number for all that is known.
 
+Where the processor has no instruction for a product and a sum, C's ``fma`` takes a hundred: there
+it is both (see `loopbook.sdfg.carried_products`).
+
 Python's own ``max`` gives its first argument unless the second one is greater: with a NaN or a zero
 below 0, too, that is one instruction of vectors.
 """
@@ -37,6 +40,10 @@ template <class A, class B> static inline auto loopbook_min(A x, B y) {
     decltype(x + y) a = x, b = y;
     return b < a ? b : a;
 }
+#if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA)
+#define fma(x, y, z) ((x) * (y) + (z))
+#define fmaf(x, y, z) ((x) * (y) + (z))
+#endif
 #ifndef LOOPBOOK_OWN_NAMES
 #define ldexp(x, y) loopbook_max(x, y)
 #define ldexpf(x, y) loopbook_max(x, y)
