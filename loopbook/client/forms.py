@@ -7,16 +7,18 @@ array programs have in several: ``A[i, 1:-1] += A[i - 1, 2:] + …`` before a lo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from loopbook.client.fit import Fit, Refusal, Trials
 from loopbook.client.sizes import Trips
 from loopbook.client.thresholds import SUM_ACROSS, SUM_IN_ROWS
-from loopbook.program.nest import Loop, Nest
+from loopbook.program.nest import Loop, Nest, Stride
 from loopbook.program.nests import read_nest
 from loopbook.program.walk import outermost
 from loopbook.recipes.recipe import Recipe
+from loopbook.rules.bands import bands
+from loopbook.rules.base import reorder
 from loopbook.rules.fission import carried, ends_in_copy, lie_in_rows
 from loopbook.steps import Step
 
@@ -30,15 +32,25 @@ class Form:
 
     Attributes:
         recipe: leads there.
-        nest: has the loops of the nest that it comes from, by the same names.
+        nest: has the loops of the nest that it comes from.
         trials: of recipes on it.
         slower: how many times as long it takes as the nest, both with docc's own schedule.
+        names: what its loops are called in the nest that it comes from.
     """
 
     recipe: Recipe
     nest: Nest
     trials: Trials
     slower: float
+    names: Mapping[str, str]
+
+    def trips(self, trips: Trips) -> Trips:
+        """How often its loops run, from how often those of the nest do that it comes from."""
+        return {name: trips[own] for name, own in self.names.items() if own in trips}
+
+    def whole(self, recipe: Recipe) -> Recipe:
+        """A recipe for it as one for the nest that it comes from."""
+        return Recipe((*self.recipe, *recipe.rename(self.names)))
 
 
 def sums_in_memory(
@@ -85,14 +97,48 @@ def rows_in_one(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> For
     return _form(nest, found, 1.0) if isinstance(found, Fit) and not found.dropped else None
 
 
-def _form(nest: Nest, found: Fit, slower: float) -> Form | None:
+def batches_first(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> Form | None:
+    """The nest with those loops outermost of which each iteration has data of its own, and what is
+    done with it inside of them; None if that is so, or there are no such loops.
+
+    ::
+
+        for i, j, b, k: C[i, b, j] += A[i, b, k] * B[b, k, j]
+        for b: for i, j, k: …                  # a product for each b
+    """
+    around = bands(nest)[0].loops
+    wanted = [loop for loop in around if _has_own_data(nest, loop)]
+    order = [*wanted, *(loop for loop in around if loop not in wanted)]
+    if not wanted or order == list(around) or len(wanted) == len(around):
+        return None
+    steps = reorder([loop.name for loop in around], [loop.name for loop in order])
+    found = fit(nest, Recipe(tuple(steps)))
+    return _form(nest, found, 1.0, order[0]) if isinstance(found, Fit) else None
+
+
+def _has_own_data(nest: Nest, loop: Loop) -> bool:
+    """Whether no two iterations of a loop touch one element of an array, nor such as lie beside
+    each other: vectors go along those."""
+    arrays = [a for a in nest.accesses if nest.containers[a.container].is_array]
+    strides = [a.strides[loop.depth] if loop.depth < len(a.strides) else None for a in arrays]
+    return bool(strides) and not {Stride.ZERO, Stride.UNIT, None} & set(strides)
+
+
+def _form(nest: Nest, found: Fit, slower: float, first: Loop | None = None) -> Form | None:
+    """The form that steps have led to.
+
+    Args:
+        first: the loop that is outermost now; the one that was, if not given.
+    """
     if found.after is None:
         return None
-    program = found.after.program
+    program, own = found.after.program, first or nest.loops[0]
+    known = {loop.element_id: loop.name for loop in nest.loops}
     for loop in outermost(program):
-        if loop.id == nest.loops[0].element_id:
+        if loop.id == own.element_id:
             new = read_nest(loop, program.containers, nest.position)
-            return Form(found.recipe, new, Trials("", program), slower)
+            names = {one.name: known.get(one.element_id, one.name) for one in new.loops}
+            return Form(found.recipe, new, Trials("", program), slower, names)
     return None
 
 

@@ -21,7 +21,7 @@ from loopbook.client.decision import (
 from loopbook.client.estimate import Estimator
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
-from loopbook.client.forms import Form, rows_in_one, sums_in_memory
+from loopbook.client.forms import Form, batches_first, rows_in_one, sums_in_memory
 from loopbook.client.heuristics import by_memory, by_rules, whole_products, with_kept
 from loopbook.client.inner_nests import InnerNest, of_inner_nests
 from loopbook.client.layered import LayeredBook
@@ -249,9 +249,13 @@ class Planner:
         self, nest: Nest, near: tuple[Choice, ...], trips: Trips, hot: bool
     ) -> tuple[Choice, ...]:
         """Choices for another form of the nest, if they promise more than `near`; else `near`."""
-        for form in (self._in_memory(nest, trips), rows_in_one(nest, self._fit)):
-            if form is not None:
-                near = self._of_form(form, near, trips, hot) or near
+        forms = (
+            self._in_memory(nest, trips),
+            rows_in_one(nest, self._fit),
+            batches_first(nest, self._fit),
+        )
+        for form in filter(None, forms):
+            near = self._of_form(form, near, trips, hot) or near
         return near
 
     def _in_memory(self, nest: Nest, trips: Trips) -> Form | None:
@@ -262,13 +266,13 @@ class Planner:
         self, form: Form, near: tuple[Choice, ...], trips: Trips, hot: bool
     ) -> tuple[Choice, ...]:
         """Choices for a form of a nest that promise more than `near` do for the nest itself."""
-        found = self._planned(form.nest, form.trials, trips, hot=hot)
+        found = self._planned(form.nest, form.trials, form.trips(trips), hot=hot)
         expected = near[0].predicted_speedup if near else WORTH_USING
         return tuple(
             replace(
                 one,
                 tier="near",
-                recipe=Recipe((*form.recipe, *one.recipe)),
+                recipe=form.whole(one.recipe),
                 predicted_speedup=one.predicted_speedup / form.slower,
                 lower=one.lower / form.slower,
             )

@@ -15,7 +15,7 @@ from sdfg_kit import random as filled
 
 import loopbook
 from loopbook.client.fit import Fit, Refusal, Trials
-from loopbook.client.forms import Form, rows_in_one, sums_in_memory
+from loopbook.client.forms import Form, batches_first, rows_in_one, sums_in_memory
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
@@ -128,6 +128,49 @@ def test_rows_that_need_each_other_as_a_whole_are_not(kernel):
     """One reads what the row becomes further on; the others have nothing beside each other."""
     args = [3, filled(9, 9)] if kernel is averaged_behind else [filled(9, 9), filled(9)]
     assert form_of(kernel, args[: 1 if kernel is lu else 2], rows_in_one) is None
+
+
+def between(A, B, C):
+    """The batch runs between the loops of its products."""
+    for i in range(A.shape[0]):
+        for j in range(B.shape[2]):
+            for b in range(A.shape[1]):
+                s = 0.0
+                for k in range(A.shape[2]):
+                    s += A[i, b, k] * B[b, k, j]
+                C[i, b, j] = s
+
+
+def beside(A, B, C):
+    """Vectors go along the batch."""
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            for b in range(A.shape[2]):
+                s = 0.0
+                for k in range(A.shape[1]):
+                    s += A[i, k, b] * B[k, j, b]
+                C[i, j, b] = s
+
+
+def test_batches_of_products_are_products_of_each_batch(tmp_path: Path):
+    shapes = (20, 4, 30), (4, 30, 25), (20, 4, 25)
+    given = [filled(*shape) for shape in shapes]
+    wanted = Recipe.parse("interchange L1 L2\ninterchange L0 L2")
+    assert form_of(between, given, batches_first) == wanted
+    text = as_docc_sends(between, given)
+    sizes = dict(zip(("_s0", "_s1", "_s2", "_s3"), (200, 8, 100, 150), strict=True))
+    with loopbook.open() as book:
+        plan = loopbook.make_plan(text, "sequential", book, sizes=sizes)
+    (report,) = plan.nests
+    assert report.recipe.startswith(wanted.text())
+    assert "pad" in report.recipe
+    library = build_tuned(text, "sequential", plan.recipes, tmp_path).library
+    check_library(between, [given], library)
+
+
+def test_vectors_go_along_what_lies_beside_each_other():
+    given = [filled(20, 30, 4), filled(30, 25, 4), filled(20, 25, 4)]
+    assert form_of(beside, given, batches_first) is None
 
 
 def test_numpy_s_sweep_gets_the_recipe_of_the_loops(tmp_path: Path):
