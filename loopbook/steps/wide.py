@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loopbook.dependence.body import LoopNode
 from loopbook.errors import IllegalStepError
@@ -14,7 +14,7 @@ from loopbook.program.expr import Expr
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.rename import renamed
 from loopbook.program.types import Pointer, Scalar, Type
-from loopbook.program.walk import preorder
+from loopbook.program.walk import Inner, preorder, spread
 from loopbook.steps.editor import Editor
 
 
@@ -85,6 +85,8 @@ class Wide:
             place = "".join(f"({index})" for index in access.subset)
             return Element(self.new, (Expr(self._index(variables, place)),), self.type)
 
+        if not self.old.extent:
+            loop = spread(loop, self._asked_of_a_copy)
         for node in preorder(loop):
             named = set(own_symbols(node))
             if isinstance(node, tree.Assignments):
@@ -93,6 +95,20 @@ class Wide:
                 what = "as an index" if isinstance(node, Block) else "where no array can be"
                 raise IllegalStepError(f"{self.old.name} is used {what}")
         return redirected(renamed(loop, {self.old.name: self.new}), own)
+
+    def _asked_of_a_copy(self, node: Inner) -> list[Inner]:
+        """A branch whose conditions ask of another scalar what they ask of the temporary: in a
+        condition, no element of an array can stand."""
+        name = self.old.name
+        if not isinstance(node, tree.Branch):
+            return [node]
+        if not any(name in case.condition.symbols for case in node.cases):
+            return [node]
+        asked = self.editor.variable(f"{name}_asked", name)
+        cases = [
+            replace(case, condition=case.condition.renamed({name: asked})) for case in node.cases
+        ]
+        return [self.editor.copy((name, []), (asked, [])), replace(node, cases=tuple(cases))]
 
     def copied_back(self) -> tree.Loop:
         """Loops over the last iteration only that put an array's values back."""
