@@ -8,6 +8,16 @@ from sdfg_kit import check_recipe, matmul, random, steps
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import as_python, transform
 
+
+def layer(X, W, b, Y):
+    for i in range(X.shape[0]):
+        for j in range(W.shape[1]):
+            s = b[j]
+            for k in range(X.shape[1]):
+                s += X[i, k] * W[k, j]
+            Y[i, j] = s
+
+
 KERNEL = """serialize L2
 tile L0 3
 tile L1 8
@@ -36,3 +46,12 @@ def test_clang_is_told_where_the_vectors_are(last, told):
 def test_the_loop_keeps_its_order(tmp_path):
     cases = [[random(n, 7), random(7, 10), random(n, 10)] for n in (2, 9)]
     check_recipe(matmul, cases, steps(KERNEL.format("unroll L0*")), tmp_path)
+
+
+def test_strips_are_vectors_though_clang_writes_them_out():
+    text = frontend.trace(layer, [random(5, 7), random(7, 40), random(40), random(5, 40)])
+    found = transform(text, "sequential", {0: steps("strip_and_sink L1 16")})
+    lines = as_python(found.sdfg, found.tree).to_cpp().splitlines()
+    places = [n for n, line in enumerate(lines) if "for(k " in line]
+    assert "vectorize(disable)" in lines[places[0] - 1]
+    assert all("vectorize(disable)" not in lines[n - 1] for n in places[1:])  # of what is left
