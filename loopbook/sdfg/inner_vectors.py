@@ -3,9 +3,9 @@
 A micro-kernel is a loop over ``k`` around loops of constant length that are written out, the
 innermost in vectors. clang writes these out first, and then takes the loop over ``k`` for the one
 to make vectors of: with numbers from four iterations in each, and sums that no longer fit into
-registers (a product of matrices, AVX2: 16 GFLOP/s in place of 40). So is a strip of 32 sums beside each other,
-which nobody had to write out (a layer of 256 by 300 by 200: 4.4 to 0.8 ms, AVX-512). docc says that
-a loop is to stay as it is where it takes it for a map in order::
+registers (a product of matrices, AVX2: 16 GFLOP/s in place of 40). So is a strip of 32 sums beside
+each other, which nobody had to write out (a layer of 256 by 300 by 200: 4.4 to 1.4 ms, AVX-512).
+docc says that a loop is to stay as it is where it takes it for a map in order::
 
     for k: …;    becomes    #pragma clang loop vectorize(disable)
                             for k: …;
