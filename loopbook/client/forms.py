@@ -113,7 +113,7 @@ def batches_first(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> F
         return None
     steps = reorder([loop.name for loop in around], [loop.name for loop in order])
     found = fit(nest, Recipe(tuple(steps)))
-    return _form(nest, found, 1.0, order[0]) if isinstance(found, Fit) else None
+    return _form(nest, found, 1.0, order[0].element_id) if isinstance(found, Fit) else None
 
 
 def _has_own_data(nest: Nest, loop: Loop) -> bool:
@@ -124,20 +124,42 @@ def _has_own_data(nest: Nest, loop: Loop) -> bool:
     return bool(strides) and not {Stride.ZERO, Stride.UNIT, None} & set(strides)
 
 
-def _form(nest: Nest, found: Fit, slower: float, first: Loop | None = None) -> Form | None:
+def sums_apart(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> Form | None:
+    """What a nest sums up in scalars, and then only stores, as a nest of its own, with the sums in
+    the elements that they are stored to; None if it does nothing of the kind.
+
+    ::
+
+        for i, j: s = 0; (for k, l: s += …); C[i, j] = s
+        for i, j: C[i, j] = 0                     # L0
+        for i, j: for k, l: C[i, j] += …          # L0.part1
+    """
+    around = bands(nest)[0].loops
+    inside = nest.children(around[-1].index)
+    if len(around) < 2 or len(inside) != 1 or len(around) + 1 == len(nest.loops):
+        return None
+    steps = [Step("reg2mem", (around[-1].name,))]
+    steps += [Step("distribute", (loop.name,)) for loop in reversed(around)]
+    found = fit(nest, Recipe(tuple(steps)))
+    if not isinstance(found, Fit) or found.dropped or found.after is None:
+        return None
+    return _form(nest, found, 1.0, found.after.names.get("L0.part1"))
+
+
+def _form(nest: Nest, found: Fit, slower: float, first: int | None = None) -> Form | None:
     """The form that steps have led to.
 
     Args:
-        first: the loop that is outermost now; the one that was, if not given.
+        first: the number of the loop that is outermost in it; as before, if not given.
     """
     if found.after is None:
         return None
-    program, own = found.after.program, first or nest.loops[0]
-    known = {loop.element_id: loop.name for loop in nest.loops}
+    program, own = found.after.program, nest.loops[0].element_id if first is None else first
+    known = {number: name for name, number in found.after.names.items()}
     for loop in outermost(program):
-        if loop.id == own.element_id:
+        if loop.id == own:
             new = read_nest(loop, program.containers, nest.position)
-            names = {one.name: known.get(one.element_id, one.name) for one in new.loops}
+            names = {one.name: known[one.element_id] for one in new.loops}
             return Form(found.recipe, new, Trials("", program), slower, names)
     return None
 

@@ -15,16 +15,21 @@ from loopbook.dependence.updates import BYTES
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext
+from loopbook.rules.bands import bands
 from loopbook.rules.base import Steps
 from loopbook.rules.decisions import SampledDecisions
 from loopbook.rules.invariants import kept_elements
 from loopbook.rules.recurrences import recurrences_together
-from loopbook.rules.registers import packed_tiles
+from loopbook.rules.registers import multiplies, packed_tiles, register_tiles
 from loopbook.rules.shared_sums import shared_sums
 from loopbook.rules.short_rows import one_row, rows_added, short_rows
 from loopbook.rules.space import combine
 from loopbook.rules.strips import sums_beside
 from loopbook.rules.timetiling import time_tiles_from_memory
+
+FOUR_BY_FOUR = (0, 0, 0, 2, 3)
+"""Decisions of `register_tiles`: the first row that there is and all sums, four rows by four
+vectors."""
 
 
 def by_rules(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
@@ -46,15 +51,30 @@ def by_memory(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ..
     return ()
 
 
-def whole_products(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
-    """Tiles in registers for what is like a product, of whole numbers: books have tuned few such
-    nests, and their neighbours' tiles are as wide as other numbers' vectors."""
+def in_registers(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
+    """Tiles in registers for what is like a product, where neighbours say little of it: of whole
+    numbers, since books have tuned few such nests, and their neighbours' tiles are as wide as other
+    numbers' vectors; and with several loops to sum up over, such as a window and channels."""
     runs = math.prod(context.trips.get(loop.name, UNTOLD_TRIP) for loop in nest.loops)
-    kinds = {array.dtype for array in nest.arrays}
-    if context.parallel or runs < LEAST_TILED or not kinds <= BYTES.keys():
+    if context.parallel or runs < LEAST_TILED:
         return ()
-    steps = combine(nest, lambda: packed_tiles, SampledDecisions(), context)
-    return _choice("tiles", nest, list(steps), fit) if any(s.op == "pad" for s in steps) else ()
+    if {array.dtype for array in nest.arrays} <= BYTES.keys():
+        steps = combine(nest, lambda: packed_tiles, SampledDecisions(), context)
+        wanted = any(one.op == "pad" for one in steps)
+    else:
+        steps = combine(nest, lambda: register_tiles, SampledDecisions(FOUR_BY_FOUR), context)
+        wanted = _sums_over_several(nest)
+    return _choice("tiles", nest, list(steps), fit) if wanted else ()
+
+
+def _sums_over_several(nest: Nest) -> bool:
+    """Whether a nest is a product of rows and columns that are summed up over several loops."""
+    band, *others = bands(nest)
+    moving = [loop for loop in band.loops if band.moves_output(loop)]
+    if others or len(moving) < 2 or len(band.loops) < len(moving) + 2:
+        return False
+    column = min(moving, key=band.innermost_cost)
+    return any(multiplies(band, row, column) for row in moving if row is not column)
 
 
 def _rules(nest: Nest, context: TuningContext) -> Iterator[tuple[str, Steps]]:

@@ -21,8 +21,14 @@ from loopbook.client.decision import (
 from loopbook.client.estimate import Estimator
 from loopbook.client.evidence import evidence_of, pays
 from loopbook.client.fit import Fit, Refusal, Refusals, Trials
-from loopbook.client.forms import Form, batches_first, rows_in_one, sums_in_memory
-from loopbook.client.heuristics import by_memory, by_rules, whole_products, with_kept
+from loopbook.client.forms import (
+    Form,
+    batches_first,
+    rows_in_one,
+    sums_apart,
+    sums_in_memory,
+)
+from loopbook.client.heuristics import by_memory, by_rules, in_registers, with_kept
 from loopbook.client.inner_nests import InnerNest, of_inner_nests
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import has_micro_kernel, product_calls
@@ -177,10 +183,7 @@ class Planner:
         if records and not gains:
             report = left_to_docc(nest, records[0], 0.0, _no_gain(records[0], speedup))
             return replace(report, tier="exact"), ()
-        around = self._context(trips)
-        if not records and (
-            usable := by_memory(nest, self._fit, around) or whole_products(nest, self._fit, around)
-        ):
+        if not records and (usable := self._unheard_of(nest, trips)):
             return used(left_to_docc(nest, None, None, ""), usable[0]), usable
         shared = self._shared(nest, embeddings, trips, hot)
         if shared and self._count == 1:
@@ -213,6 +216,15 @@ class Planner:
         record, distance = (first.record, first.distance) if first else (None, None)
         report = left_to_docc(nest, record, distance, reason)
         return (used(report, usable[0]), usable) if usable else (report, ())
+
+    def _unheard_of(self, nest: Nest, trips: Trips) -> tuple[Choice, ...]:
+        """What is done with nests that no book knows, whatever it has of their neighbours."""
+        around = self._context(trips)
+        usable = by_memory(nest, self._fit, around) or in_registers(nest, self._fit, around)
+        if usable or around.parallel or (form := sums_apart(nest, self._fit)) is None:
+            return usable
+        around = replace(around, trips=form.trips(trips))
+        return in_registers(form.nest, lambda _, r: self._fit(nest, form.whole(r)), around)
 
     def _shared(
         self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool

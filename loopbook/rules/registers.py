@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from loopbook.program.nest import Loop
 from loopbook.rules.bands import Band
 from loopbook.rules.base import (
     ROWS,
@@ -34,34 +35,38 @@ def register_tiles(band: Band, random: Random, context: TuningContext) -> Steps:
 
     Rows by columns of the result are tiled, the reduction is moved outside the tile, the tile is
     staged in a local buffer, rows are unrolled and columns vectorised (the micro-kernel of BLIS,
-    Van Zee and van de Geijn 2015). Incomplete tiles are peeled off before or after.
+    Van Zee and van de Geijn 2015). Incomplete tiles are peeled off before or after. Where several
+    loops reduce, such as those over a window and over channels, all of them may.
     """
     roles = _roles(band, random)
     if roles is None:
         return stride_one(band, random, context)
     row, column, reduction = roles
+    still = [loop.name for loop in band.loops if not band.moves_output(loop)]
+    reductions = still if len(still) > 1 and random.random() < 0.7 else [reduction]
     rows = random.choice(ROWS)
     columns = context.lanes * random.choice((1, 2, 2, 3, 4, 4, 8))
     names = list(band.names)
-    rest = [name for name in names if name not in roles]
+    rest = [name for name in names if name not in (row, column, *reductions)]
     sizes = {row: rows, column: columns}
     tiles = [f"{row}.tile", f"{column}.tile"]
     if random.random() < 0.5:
         tiles.reverse()
-    if random.random() < 0.4:
+    if random.random() < 0.4 and len(reductions) == 1:
         sizes[reduction] = random.choice(TILES[3:])
         tiles.insert(random.randint(0, 2), f"{reduction}.tile")
     tiled = sorted(sizes, key=names.index)
-    steps = serial(band, reduction) + tile_all({name: sizes[name] for name in tiled})
+    steps = [one for name in reductions for one in serial(band, name)]
+    steps += tile_all({name: sizes[name] for name in tiled})
     early = random.random() < 0.6
-    middle = rest + tiles + [row, column, reduction]
-    final = rest + tiles + [reduction, row, column]
+    middle = rest + tiles + [row, column, *reductions]
+    final = rest + tiles + [*reductions, row, column]
     steps += reorder(with_tiles(names, tiled), middle)
     if early:
         steps.append(step("peel", row))
     steps += reorder(middle, final)
-    for container in band.staged_outputs(reduction):
-        steps.append(step("stage", reduction, container, "out"))
+    for container in band.staged_outputs(reductions[0]):
+        steps.append(step("stage", reductions[0], container, "out"))
     if not early:
         steps.append(step("peel", row))
     steps.append(step("vectorize", f"{column}*"))
@@ -115,6 +120,11 @@ def packed_tiles(band: Band, random: Random, context: TuningContext) -> Steps:
     ]
 
 
+def multiplies(band: Band, row: Loop, column: Loop) -> bool:
+    """Whether each row's operand is used by all columns, and each column's by all rows."""
+    return bool(band.inputs_along(row, column) and band.inputs_along(column, row))
+
+
 def serial(band: Band, name: str) -> Steps:
     """What it takes for docc to stage the sums of loop `name`."""
     is_reduction = any(loop.name == name and loop.kind == "reduce" for loop in band.loops)
@@ -134,6 +144,7 @@ def _roles(band: Band, random: Random) -> tuple[str, str, str] | None:
     if len(moving) < 2 or not still:
         return None
     column = min(moving, key=band.innermost_cost)
-    row = random.choice([loop for loop in moving if loop is not column])
+    rows = [loop for loop in moving if loop is not column]
+    row = random.choice(sorted(rows, key=lambda loop: not multiplies(band, loop, column)))
     reduction = random.choice(still)
     return row.name, column.name, reduction.name

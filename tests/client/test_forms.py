@@ -15,7 +15,7 @@ from sdfg_kit import random as filled
 
 import loopbook
 from loopbook.client.fit import Fit, Refusal, Trials
-from loopbook.client.forms import Form, batches_first, rows_in_one, sums_in_memory
+from loopbook.client.forms import Form, batches_first, rows_in_one, sums_apart, sums_in_memory
 from loopbook.errors import IllegalStepError
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
@@ -171,6 +171,72 @@ def test_batches_of_products_are_products_of_each_batch(tmp_path: Path):
 def test_vectors_go_along_what_lies_beside_each_other():
     given = [filled(20, 30, 4), filled(30, 25, 4), filled(20, 25, 4)]
     assert form_of(beside, given, batches_first) is None
+
+
+def channels(X, W, Y):
+    for i in range(Y.shape[0]):
+        for j in range(Y.shape[1]):
+            for o in range(Y.shape[2]):
+                s = 0.0
+                for p in range(W.shape[0]):
+                    for q in range(W.shape[1]):
+                        for c in range(X.shape[2]):
+                            s += X[i + p, j + q, c] * W[p, q, c, o]
+                Y[i, j, o] = s
+
+
+def channels_in_place(X, W, Y):
+    for i in range(Y.shape[0]):
+        for j in range(Y.shape[1]):
+            for o in range(Y.shape[2]):
+                for p in range(W.shape[0]):
+                    for q in range(W.shape[1]):
+                        for c in range(X.shape[2]):
+                            Y[i, j, o] += X[i + p, j + q, c] * W[p, q, c, o]
+
+
+def whole(A, B, C):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+def test_sums_that_are_only_stored_stand_apart():
+    given = [filled(12, 13, 5), filled(3, 4, 5, 7), filled(10, 10, 7)]
+    wanted = "reg2mem L2\ndistribute L2\ndistribute L1\ndistribute L0"
+    assert form_of(channels, given, sums_apart) == Recipe.parse(wanted)
+    assert form_of(channels_in_place, given, sums_apart) is None
+    assert form_of(lu, [definite(9)], sums_apart) is None
+
+
+@pytest.mark.parametrize("kernel", [channels, channels_in_place])
+@pytest.mark.parametrize("channels_out", [7, 40])
+def test_sums_over_windows_and_channels_stay_in_registers(kernel, channels_out, tmp_path: Path):
+    given = [filled(12, 13, 5), filled(3, 4, 5, channels_out), filled(10, 10, channels_out)]
+    text = as_docc_sends(kernel, given)
+    with loopbook.open() as book:
+        plan = loopbook.make_plan(text, "sequential", book)
+    (report,) = plan.nests
+    assert report.tier == "tiles"
+    library = build_tuned(text, "sequential", plan.recipes, tmp_path).library
+    check_library(kernel, [given], library)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_products_of_whole_numbers_stay_in_registers(dtype, tmp_path: Path):
+    cases = [
+        [(100 * filled(*shape)).astype(dtype) for shape in ((m, k), (k, n), (m, n))]
+        for m, n, k in ((9, 40, 33), (4, 3, 70))
+    ]
+    text = as_docc_sends(whole, cases[0])
+    with loopbook.open() as book:
+        plan = loopbook.make_plan(text, "sequential", book)
+    (report,) = plan.nests
+    assert report.tier == "tiles"
+    assert "pad" in report.recipe
+    library = build_tuned(text, "sequential", plan.recipes, tmp_path).library
+    check_library(whole, cases, library)
 
 
 def test_numpy_s_sweep_gets_the_recipe_of_the_loops(tmp_path: Path):
