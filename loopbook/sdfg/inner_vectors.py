@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from loopbook.program import walk
+from loopbook.program.accesses import accesses
+from loopbook.program.expr import Expr
 from loopbook.program.tree import SEQUENTIAL, VECTORISED, Loop, Program
 from loopbook.program.walk import Inner, spread
 from loopbook.steps.unroll import WRITTEN_OUT
@@ -49,7 +51,19 @@ def _is_written_out(loop: Loop) -> bool:
         return True
     known = loop.bounds
     width = known.width() if len(known.lows) == len(known.highs) == known.step == 1 else None
-    return width is not None and 1 < width <= SHORT
+    return width is not None and 1 < width <= SHORT and _goes_along_memory(loop)
+
+
+def _goes_along_memory(loop: Loop) -> bool:
+    """Whether a loop's iterations touch elements that lie beside each other, or the same: where
+    they do not, vectors of the loop around may gather less."""
+    own = loop.variable
+    for access in accesses(loop):
+        *outer, last = access.subset or (Expr("0"),)
+        moving = {m: f for m, f in last.polynomial.items() if own in m}
+        if moving not in ({}, {(own,): 1}) or any(own in index.symbols for index in outer):
+            return False
+    return True
 
 
 def _has_vectors(loop: Loop) -> bool:

@@ -62,3 +62,21 @@ def test_strips_are_vectors_though_clang_writes_them_out():
     places = [n for n, line in enumerate(lines) if "for(k " in line]
     assert "vectorize(disable)" in lines[places[0] - 1]
     assert all("vectorize(disable)" not in lines[n - 1] for n in places[1:])  # of what is left
+
+
+def rows(X, Y):
+    for i in range(X.shape[0]):
+        for j in range(X.shape[0]):
+            s = 0.0
+            for k in range(X.shape[1]):
+                s += X[i, k] * X[j, k]
+            Y[i, j] = s
+
+
+def test_strips_that_gather_leave_vectors_to_the_loop_around():
+    text = frontend.trace(rows, [random(40, 7), random(40, 40)])
+    found = transform(text, "sequential", {0: steps("strip_and_sink L1 16")})
+    lines = as_python(found.sdfg, found.tree).to_cpp().splitlines()
+    places = [n for n, line in enumerate(lines) if "for(k" in line]
+    assert places
+    assert all("vectorize(disable)" not in lines[n - 1] for n in places)
