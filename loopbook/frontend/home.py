@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from loopbook.frontend.values import Array, Buffer, Kind, Listing, Scalar, Tup, Value
+from loopbook.frontend.values import Array, Buffer, Kind, Listing, Scalar, Seen, Tup, Value
 
 
 @dataclass(eq=False)
@@ -32,7 +32,7 @@ class Home:
     key: str = ""
     sort: str = ""
     now: frozenset[Kind] | None = frozenset()
-    ever: set[Kind] = field(default_factory=set)
+    ever: Seen = field(default_factory=Seen)
     loose: frozenset[int] = frozenset()
     sizes: dict[int, str] = field(default_factory=dict)
     buffer: Buffer | None = None

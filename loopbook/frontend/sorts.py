@@ -58,7 +58,7 @@ def sorts_of(value: Scalar) -> frozenset[Kind]:
     """The types that a number may have."""
     if value.sorts is None:
         return frozenset((value.kind,))
-    return value.sorts.kinds if value.sorts.kinds is not None else frozenset(value.sorts.all)
+    return value.sorts.kinds if value.sorts.kinds is not None else value.sorts.seen.all()
 
 
 def is_one_of_several(value: Scalar) -> bool:
@@ -179,15 +179,18 @@ def moved_in(t: Homes, home: Home, value: Scalar) -> None:
     code, own = t.code, home.value
     if not isinstance(own, Scalar) or isinstance(own, Pair) or isinstance(value, Pair):
         return
-    found = sorts_of(value)
-    home.ever |= found
+    found = sorts_of(value) if value.sorts is None else value.sorts.kinds
+    if found is not None:
+        home.ever.own |= found
+    elif value.sorts is not None:
+        home.ever.given.append(value.sorts.seen)
     _note(code, home.key, (value,))
     if home.key in code.telling:
         if not home.sort:
             home.sort = code.fresh("sort_")
             code.mutable.add(home.sort)
             code.emit(f"{home.sort} = {text_of(code, value)}")
-        elif len(found) > 1 or home.now != found:
+        elif found is None or len(found) > 1 or home.now != found:
             code.emit(f"{home.sort} = {text_of(code, value)}")
     _set(home, found)
 
@@ -268,5 +271,5 @@ def over(
 def _go_on(t: Homes, found: State) -> None:
     """Behind all loops, all that there may be has been seen."""
     if not t.frame.exits:
-        found = {h: frozenset(h.ever) if now is None else now for h, now in found.items()}
+        found = {h: h.ever.all() if now is None else now for h, now in found.items()}
     restore(t, found)

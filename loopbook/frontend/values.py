@@ -33,12 +33,31 @@ Kind = tuple[np.dtype, bool]
 """A number's type, and whether it is one of Python's."""
 
 
+@dataclass(eq=False)
+class Seen:
+    """The types that are ever seen of a number: those that it is given, and those that are ever
+    seen of numbers that it is given in loops, which may give these others further down."""
+
+    own: set[Kind] = field(default_factory=set)
+    given: list[Seen] = field(default_factory=list)
+
+    def all(self) -> frozenset[Kind]:
+        """Those of the whole chain, which may be a ring."""
+        met, todo = list[Seen](), [self]
+        while todo:
+            one = todo.pop()
+            if one not in met:
+                met.append(one)
+                todo += one.given
+        return frozenset(kind for one in met for kind in one.own)
+
+
 @dataclass(frozen=True, eq=False)
 class Sorts:
     """The types that a number may have (see `loopbook.frontend.sorts`).
 
     Attributes:
-        kinds: those; None for `all` that are ever seen where it lives.
+        kinds: those; None for all that are ever `seen` where it lives.
         text: says which, where that is told.
         wanted: of what it has to be told for that.
     """
@@ -46,7 +65,7 @@ class Sorts:
     kinds: frozenset[Kind] | None
     text: str
     wanted: frozenset[str]
-    all: set[Kind] = field(default_factory=set)
+    seen: Seen = field(default_factory=Seen)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,11 @@ BODIES = [
     "n = 0\nt = 0\nfor v in x:\n    if v < s:\n        continue\n    t += v\n    n += 1\n"
     "return t / n if n else 0.0",
     "y = np.where(x > s, x, 0.0)\nreturn y[0], y[1]",
+    # in a loop one name is given to another before it has been seen with its other type
+    "y = 0.5\nfor i in range(len(x)):\n    if x[i] > s:\n        return y, i\n    y = y + x[i]\n"
+    "return y, -1",
+    "w, z, y = 2.0, 0.5, 0.0\nfor i in range(len(x)):\n    if x[i] > s:\n        break\n"
+    "    w = z\n    z = y\n    y = x[i]\nreturn w, z, y",
 ]
 
 
