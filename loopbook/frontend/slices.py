@@ -13,8 +13,8 @@ After (places)::
 
 from __future__ import annotations
 
-from loopbook.frontend.code import bare
-from loopbook.frontend.symbols import ZERO, Int
+from loopbook.frontend.code import Code, bare
+from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Scalar, Slice
 
@@ -95,13 +95,14 @@ def bounds(t: Translator, item: Slice, size: Int) -> tuple[Int, Int, Int | int]:
 
 
 def _by_steps(t: Translator, item: Slice, size: Int) -> tuple[Int, Int, Int] | None:
-    """The same for a step above nought that is no number that is known; None for others."""
+    """The same for a step above nought that only the loops know; None for others."""
     code = t.code
     if item.step is None or item.step.value is not None or item.step.dtype.kind not in "iu":
         return None
     step = t.integer(item.step)
-    if code.facts.known(step) is not None or code.facts.nonnegative(step - 1) is not True:
+    if code.facts.known(step) is not None or code.facts.nonnegative(step - 1) is False:
         return None
+    step = above_nought(code, step)
     start = _clamped(t, item.start, size, ZERO)
     stop = _clamped(t, item.stop, size, size)
     name = code.fresh("n_")
@@ -109,6 +110,17 @@ def _by_steps(t: Translator, item: Slice, size: Int) -> tuple[Int, Int, Int] | N
     code.emit(f"{name} = ({name} + {(step - 1).text}) // {step.operand}")
     code.facts.ranges[name] = (ZERO, size)
     return start, Int.atom(name), step
+
+
+def above_nought(code: Code, step: Int) -> Int:
+    """A step that is supposed to be so, if nothing says it: it is, but the call may be Python's."""
+    if code.facts.nonnegative(step - 1) is True:
+        return step
+    code.suppose(f"{step.text} >= 1")
+    name = code.fresh("step_")
+    code.emit(f"{name} = max({step.text}, 1)")
+    code.facts.ranges[name] = ONE, None
+    return Int.atom(name)
 
 
 def _clamped(

@@ -12,6 +12,7 @@ from loopbook.frontend.lowered import SupposedError
 from .kit import check, data, function
 
 TYPES = (np.float64, np.float32, np.int64, np.int32)
+STEPS = np.array([2, 3])
 
 
 @pytest.mark.parametrize("n", [0, 1, 4])
@@ -61,10 +62,21 @@ def test_what_has_no_loops_says_what_to_write(body, said):
         "for i in range(1, 5):\n    x[i * i :: i] = i\nreturn x",
         "for i in range(1, 5):\n    s = s + x[i::i].sum() + x[: i * i : i].sum()\nreturn s",
         "for i in range(1, 4):\n    A[::i, 1::i] = i\nreturn A[1::2]",
+        "i = 2\nwhile i < 4:\n    if x[i] != 9:\n        x[i * i :: i] = 9\n    i += 1\nreturn x",
+        "n = 8\nwhile n > 0:\n    s += x[:12:n].sum() - x[n::n].max()\n    n //= 2\nreturn s",
+        "for k in np.array([3, 1, 2]):\n    A[::k] += A[0, k - 1]\nreturn A[:, ::k].mean(axis=1)",
     ],
 )
 def test_steps_that_a_loop_gives(body):
     check(function(body, "x, s, A"), data(13), 0.0, data(4, 5))
+
+
+@pytest.mark.parametrize("step", [0, -2])
+def test_a_step_of_data_that_is_not_above_nought_is_pythons(step):
+    lowered = lower(function("for k in K:\n    x[::k] += 1\nreturn x", "x, K"), [data(9), STEPS])
+    assert lowered is not None
+    with pytest.raises(SupposedError):
+        lowered.plain(data(9), np.array([2, step]))
 
 
 def test_ends_of_slices_are_computed_once_in_a_block():

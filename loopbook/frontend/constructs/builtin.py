@@ -20,6 +20,7 @@ from loopbook.frontend.list_parts import of_rows
 from loopbook.frontend.loops import Range, Rows, rows_of
 from loopbook.frontend.operators import operate
 from loopbook.frontend.registry import FUNCTIONS, lowers
+from loopbook.frontend.slices import above_nought
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import INT
@@ -58,12 +59,7 @@ def _begins_with_place(t: Translator, begin: Scalar, number: Int) -> None:
 def _stepped(t: Translator, start: Int, stop: Int, step: Int) -> Rows:
     """Numbers with a step that only the loops know; it is supposed to be above nought."""
     code = t.code
-    if code.facts.nonnegative(step - 1) is not True:
-        code.suppose(f"{step.text} >= 1")
-        name = code.fresh("step_")
-        code.emit(f"{name} = max({step.text}, 1)")
-        code.facts.ranges[name] = ONE, None
-        step = Int.atom(name)
+    step = above_nought(code, step)
     count = code.fresh("n_")
     code.emit(f"{count} = max({(stop - start + step - 1).text}, 0) // {step.operand}")
     return Rows(Int.atom(count), lambda i: arith.whole(start + i * step))
