@@ -14,7 +14,7 @@ from loopbook.frontend import types
 from loopbook.frontend.code import Code, Line
 from loopbook.frontend.fusion import fused
 from loopbook.frontend.jamming import jammed
-from loopbook.frontend.lowered import Lowered, tuple_text
+from loopbook.frontend.lowered import CALLED, Lowered, tuple_text
 from loopbook.frontend.narrow import WORD, held_as, is_narrow
 from loopbook.frontend.reuse import reused
 from loopbook.frontend.short import written_out
@@ -117,7 +117,7 @@ def assembled(
     for own, value in constants:
         source += f"{own} = np.array({value.tolist()}, np.{value.dtype.name})\n"
     source += "\n" + kernel_source
-    source += "\n\n" + lowered._outer_source.replace("kernel(", f"{name}(", 1)
+    source += "\n\n" + lowered._outer_source.replace(f"{CALLED}(", f"{name}(", 1)
     object.__setattr__(lowered, "source", source)
     return lowered
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -34,6 +34,9 @@ from loopbook.program.extent_names import SHORT
 from loopbook.syntax import makes_no_doubles
 
 _ONE_AT_A_TIME = threading.Lock()
+
+WORDS = frozenset(("abs", "bool", "complex", "float", "int", "math", "max", "min", "np", "range"))
+"""What loops are written with."""
 
 NAMED = 8
 """Whole numbers less than this are equal to a size by chance. Chosen."""
@@ -157,23 +160,26 @@ def _lower(
     bound.apply_defaults()
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in signature.parameters.values()):
         raise LoweringError(f"{func.__name__}() takes any number of arguments", node.lineno, file)
+    code.facts.taken |= {*bound.arguments, "np", "math"}
+    own = _own_names(code, bound.arguments)
+    passed = {own[name]: value for name, value in bound.arguments.items()}
     parameters = tuple(bound.arguments)
     try:
         arrays = [n for n, v in bound.arguments.items() if isinstance(v, np.ndarray) and v.ndim]
         lines = [name for name in arrays if bound.arguments[name].ndim == 1]
-        code.only_read = only_read(node.body, lines)
+        code.only_read = frozenset(own[name] for name in only_read(node.body, lines))
         body = single_exit(node.body, parameters, arrays, optional=known.optional)
-        code.facts.taken |= set(parameters) | {"np", "math"}
         code.arguments = frozenset(
             name
-            for name, value in bound.arguments.items()
+            for name, value in passed.items()
             if isinstance(
                 value, np.ndarray | np.bool_ | bool | int | float | np.integer | np.floating
             )
         )
         given = bound.arguments.values()
         code.wide = any(getattr(value, "dtype", None) == types.WIDE for value in given)
-        env = arguments(code, bound.arguments)
+        made = arguments(code, passed)
+        env = {name: made[own[name]] for name in parameters}
         frame = Frame(env, names_of(func), file, Liveness(body, frozenset((RETURNED,))))
         frame.rising = never_negative(body) - set(parameters)
         t = Translator(code, frame) if found is None else Collector(code, frame, found)
@@ -202,8 +208,8 @@ def _lower(
         return _lower(func, args, found, replace(known, pythons=alone))
     lowered = assembled(
         func.__name__ if func.__name__.isidentifier() else "function",  # <lambda>
-        parameters,
-        bound.arguments,
+        tuple(passed),
+        passed,
         code,
         result,
         func.__defaults__ or (),
@@ -219,6 +225,11 @@ def _lower(
     if found is None and not lowered.holds(*bound.args):
         raise LoweringError(f"{func.__name__}() refuses these arguments", node.lineno, file)
     return lowered
+
+
+def _own_names(code: Code, given: Collection[str]) -> dict[str, str]:
+    """What each argument is called in the loops: as in the function, unless they use that word."""
+    return {name: code.fresh(f"{name}_") if name in WORDS else name for name in given}
 
 
 def arguments(code: Code, given: dict[str, Any]) -> dict[str, Value]:

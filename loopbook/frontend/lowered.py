@@ -34,6 +34,9 @@ from loopbook.errors import LoweringError
 from loopbook.frontend.room import Room
 from loopbook.syntax import PYTHON_FLOATS, PYTHONS
 
+CALLED = "kernel__"
+"""The kernel, in the text of the function around it."""
+
 
 class SupposedError(LoweringError):
     """Only the loops could tell whether something is as was supposed, and it is not."""
@@ -194,8 +197,8 @@ class Lowered:
                 it, `SupposedError` is raised then.
         """
         name = "outer"
-        names = {"np": np, "math": math, "kernel": kernel, "original": original or _refuse}
-        names |= {"room": Room(), **dict(self.constants), **dict(self.things)}
+        names = {"np": np, "math": math, CALLED: kernel, "original__": original or _refuse}
+        names |= {"room__": Room(), **dict(self.constants), **dict(self.things)}
         made = self._made(self._outer_text(keep=True), name, names)
         made.__name__, made.__defaults__ = self.name, self.defaults or None
         return made
@@ -322,6 +325,8 @@ class Lowered:
 
         Args:
             keep: keep temporaries from one call to the next.
+
+        What it needs itself has names that no argument has: one may well be called kernel.
         """
         exact, kept_on, own = self._exact, "", self._own
         if self.failed:
@@ -331,21 +336,21 @@ class Lowered:
             names = "".join(f"{name}, " for name, *_ in own)
             others = [made for made in self.allocations if made not in own]
             allocate = exact + (
-                self._sizes + f"    shapes = ({''.join(f'{shape}, ' for _, shape, _ in own)})\n"
+                self._sizes + f"    shapes__ = ({''.join(f'{shape}, ' for _, shape, _ in own)})\n"
             )
-            allocate += "    kept = room.pop(shapes, None)\n    if kept is None:\n"
-            allocate += _empty(own, "        ") + f"        kept = ({names})\n"
-            allocate += f"    {names}= kept\n"
+            allocate += "    kept__ = room__.pop(shapes__, None)\n    if kept__ is None:\n"
+            allocate += _empty(own, "        ") + f"        kept__ = ({names})\n"
+            allocate += f"    {names}= kept__\n"
             allocate += _empty(others) + _assignments(self.before)
-            kept_on = "    room.put(shapes, kept)\n"
-        call = f"    kernel({self._given})\n"
+            kept_on = "    room__.put(shapes__, kept__)\n"
+        call = f"    {CALLED}({self._given})\n"
         if self.failed:
-            kept = [(f"kept_{name}", name) for name in self.stored]
+            kept = [(f"{name}__kept", name) for name in self.stored]
             call = _assignments((own, f"{name}.copy()") for own, name in kept) + call
             call += f"    if {self.failed}[0]:\n"
             call += "".join(f"        {name}[...] = {own}\n" for own, name in kept)
             given = (f"{p}__given" if p in self._wrapping else p for p in self.parameters)
-            call += f"        return original({', '.join(given)})\n"
+            call += f"        return original__({', '.join(given)})\n"
         back = f"    return {self.result}\n" if self.result else ""
         call += _assignments(self.after) + kept_on
         return f"def outer({', '.join(self.parameters)}):\n{allocate}{call}{back}"

@@ -37,7 +37,7 @@ class Looped:
         self.lowered = lowered
         self.verified = set[int]()
         self._build = build
-        self._names, self._kind = case.names, kind(case)
+        self._names, self._kind = lowered.parameters, kind(case)  # in the order of the call's
         self._arrays = [place for place in case.arrays if case.first[place] == place]
         self._same = [(one, place) for place, one in enumerate(case.first) if one != place]
         self._start(lowered.narrow if lowered.words else lowered)
