@@ -127,6 +127,38 @@ def test_what_is_missing_is_left_out_of_percentiles_and_running_products():
     check(function(text, "x"), x)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(7, 5), (4, 4), (1, 3), (3, 1)])
+def test_what_is_missing_is_left_out_of_each_line(shape, dtype):
+    A = data(*shape, dtype=dtype)
+    A[np.random.default_rng(0).random(shape) < 0.4] = np.nan
+    A[:, -1] = np.nan
+    check(function("return np.nanmedian(A, axis=0), np.nanmedian(A, -1), np.nanmedian(A)", "A"), A)
+    text = "return np.nanpercentile(A, 30, axis=0), np.nanquantile(A, 0.8, axis=1)"
+    check(function(f"{text}, np.nanmedian(A, axis=1, keepdims=True)", "A"), A)
+    check(function("return np.nanpercentile(A, [10.0, 50], axis=1)", "A"), A.astype(np.float64))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
+def test_lines_may_be_put_before_and_behind_others_whose_differences_are_taken(dtype):
+    A = abs(data(4, 5, dtype=dtype)).astype(dtype)
+    text = "return np.diff(A, axis=0, prepend=0), np.diff(A, append=A[:, :1])"
+    check(function(text, "A"), A)
+    text = (
+        "return np.diff(A, axis=0, append=A[-1:], prepend=A[:2] * 2), np.diff(A[0], 2, append=1.5)"
+    )
+    check(function(text, "A"), A)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.int16, np.uint8])
+def test_divisors_are_of_their_numbers_types(dtype):
+    text = (
+        "return np.gcd(A, 6), np.lcm(A, A[0]), np.gcd(A[0, 0], x[0]), np.gcd(x[1], k), np.gcd(k, 9)"
+    )
+    given = [np.abs(data(*shape, dtype=np.int64)).astype(dtype) for shape in ((4, 5), (3,))]
+    check(function(text, "A, x, k"), *given, 18)
+
+
 def test_a_function_without_a_name_is_compiled():
     program = loopbook.native(lambda x: np.sum(x) * 2, strict=True)
     assert program(np.arange(4.0)) == 12.0

@@ -35,8 +35,10 @@ def gcd(a, b):
 
 def _of_each(a, b, function):
     """A function of two whole numbers, for each pair of elements."""
+    if np.ndim(a) == 0 and np.ndim(b) == 0:
+        return np.asarray(function(a, b), dtype=np.result_type(a, b))[()]
     one, other = np.broadcast_arrays(a, b)
-    found = np.empty(one.shape, dtype=(one + other).dtype)
+    found = np.empty(one.shape, dtype=np.result_type(a, b))
     for place in np.ndindex(one.shape):
         found[place] = function(one[place], other[place])
     return found

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.frontend import arith, choices
+from loopbook.frontend.constructs import quantiles
 from loopbook.frontend.constructs.finite import isnan
 from loopbook.frontend.constructs.reductions import extreme_of, sum_
 from loopbook.frontend.constructs.written import written
@@ -102,29 +103,6 @@ def nanargmin(a, axis=None):
     return np.argmin(np.where(missing, np.inf, a), axis=axis)
 
 
-def _there(a):
-    """The numbers among some elements; there is one."""
-    there = a[~np.isnan(a)]
-    if len(there) == 0:
-        raise ValueError
-    return there
-
-
-@written(np.nanmedian)
-def nanmedian(a):
-    return np.median(_there(a))
-
-
-@written(np.nanpercentile)
-def nanpercentile(a, q):
-    return np.percentile(_there(a), q)
-
-
-@written(np.nanquantile)
-def nanquantile(a, q):
-    return np.quantile(_there(a), q)
-
-
 @lowers(np.nan_to_num)
 def nan_to_num(
     t: Translator,
@@ -175,3 +153,5 @@ for _leaving_out, _plain in (
     (np.nan_to_num, np.copy),
 ):  # fmt: skip
     FUNCTIONS[_leaving_out] = _or_plain(_leaving_out, _plain)
+
+__all__ = ["quantiles"]  # which are to be told from plain ones before

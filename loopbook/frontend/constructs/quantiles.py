@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,8 +45,14 @@ def _reduced(
     find: Callable[[Line], Scalar],
     keepdims: bool,
     dtype: np.dtype | None = None,
+    *,
+    missing: bool = False,
 ) -> Value:
-    """A number for each line, or what is none where the line has such."""
+    """A number for each line, or what is none where the line has such.
+
+    Args:
+        missing: what is no number is left out of a line; only one without any gives none.
+    """
     code = t.code
     dtype = dtype or _kind_of(t, array)
     shape = tuple(size for n, size in enumerate(array.shape) if n != axis)
@@ -53,6 +60,13 @@ def _reduced(
 
     def use(line: Line, own: list[Int]) -> None:
         target = tuple(i for n, i in enumerate(own) if n != axis) or (ZERO,)
+        if missing:
+            for text in nests.put(buffer, target, arith.constant(np.nan), dtype):
+                code.emit(text)
+            with code.indented(f"if {line.known.text} > 0:"):
+                for text in nests.put(buffer, target, find(replace(line, size=line.known)), dtype):
+                    code.emit(text)
+            return
         for text in nests.put(buffer, target, find(line), dtype):
             code.emit(text)
         if array.dtype.kind == "f":
@@ -92,9 +106,26 @@ def median(
 
     if array.rank > 1 and (count := few(code, array.shape[place])):
         return _of_few(t, array, place, count, flag(t, keepdims))
+    return _reduced(t, array, place, _middle(t, _kind_of(t, array)), flag(t, keepdims))
+
+
+@lowers(np.nanmedian)
+def nanmedian(
+    t: Translator, a: Value, axis: Value | None = None, *, keepdims: Value | None = None
+) -> Value:
+    """The same of the numbers alone, among what is none."""
+    rank = t.array(a).rank
+    array, place = operand(t, a, axis, True)
+    if flag(t, keepdims) and array.rank != rank:
+        raise t.code.fail("nanmedian with keepdims of all axes; reshape it")
+    find = _middle(t, _kind_of(t, array))
+    return _reduced(t, array, place, find, flag(t, keepdims), missing=True)
+
+
+def _middle(t: Translator, dtype: np.dtype) -> Callable[[Line], Scalar]:
+    code = t.code
 
     def find(line: Line) -> Scalar:
-        dtype = _kind_of(t, array)
         low, high = _half(t, line.size - 1), _half(t, line.size)
         middle = code.fresh("middle_")
         code.emit(f"{middle} = {bare(arith.convert(code, bring(code, line, high), dtype).text)}")
@@ -106,7 +137,7 @@ def median(
             code.emit(f"{middle} = ({below.text} + {middle}) / 2.0")
         return Scalar(middle, dtype)
 
-    return _reduced(t, array, place, find, flag(t, keepdims))
+    return find
 
 
 def _of_few(t: Translator, array: Array, axis: int, count: int, keepdims: bool) -> Value:
@@ -133,7 +164,7 @@ def _of_few(t: Translator, array: Array, axis: int, count: int, keepdims: bool) 
     return keep(t, result, array.rank, (axis,), keepdims)
 
 
-def _quantile(hundred: float) -> Callable[..., Value]:
+def _quantile(hundred: float, *, missing: bool = False) -> Callable[..., Value]:
     def lowering(
         t: Translator,
         a: Value,
@@ -156,9 +187,12 @@ def _quantile(hundred: float) -> Callable[..., Value]:
         dtype = _kind_of(t, array) if single else FLOAT
         parts = [_share(t, t.number(one), hundred) for one in wanted]
         found = [
-            _reduced(t, array, place, lambda line, p=part: _between(t, line, p), False, dtype)
+            _reduced(
+                t, array, place, lambda line, p=part: _between(t, line, p), False, dtype,
+                missing=missing,
+            )
             for part in parts
-        ]
+        ]  # fmt: skip
         return FUNCTIONS[np.stack](t, Tup(tuple(found))) if isinstance(q, Tup) else found[0]
 
     return lowering
@@ -193,6 +227,8 @@ def _between(t: Translator, line: Line, part: Scalar) -> Scalar:
 
 lowers(np.percentile)(_quantile(100.0))
 lowers(np.quantile)(_quantile(1.0))
+lowers(np.nanpercentile)(_quantile(100.0, missing=True))
+lowers(np.nanquantile)(_quantile(1.0, missing=True))
 
 
 # -- each number once ----------------------------------------------------------------------------

@@ -173,13 +173,12 @@ def diff(
 ) -> Value:
     """What each element has more than the one before it."""
     array = t.array(a)
-    if (prepend is not None or append is not None) and array.rank != 1:
-        raise t.code.fail("diff with more before or behind than a line; use np.concatenate")
-    ends = [None if e is None else FUNCTIONS[np.atleast_1d](t, e) for e in (prepend, append)]
+    place = array.rank - 1 if axis is None else t.python(axis) % array.rank
+    ends = [None if e is None else _end(t, e, array, place) for e in (prepend, append)]
     if any(end is not None for end in ends):
         parts = [part for part in (ends[0], array, ends[1]) if part is not None]
-        array = t.array(FUNCTIONS[np.concatenate](t, Tup(tuple(parts))))
-    place = array.rank - 1 if axis is None else t.python(axis) % array.rank
+        joined = FUNCTIONS[np.concatenate](t, Tup(tuple(parts)), arith.constant(place))
+        array = t.array(joined)
     for _ in range(1 if n is None else t.python(n)):
         if array.cost > 1:
             array = t.stored(array)
@@ -190,6 +189,15 @@ def diff(
             operate(t, ast.Sub, part(array, place, ONE, less), part(array, place, ZERO, less))
         )
     return array
+
+
+def _end(t: Translator, value: Value, array: Array, axis: int) -> Value:
+    """What is put before or behind the elements along an axis; a number is for each line."""
+    given = FUNCTIONS[np.asarray](t, value)
+    if t.array(given).rank:
+        return given
+    shape = [ONE if place == axis else size for place, size in enumerate(array.shape)]
+    return FUNCTIONS[np.broadcast_to](t, given, Tup(tuple(map(arith.whole, shape))))
 
 
 @written(np.trapezoid)
