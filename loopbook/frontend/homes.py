@@ -84,7 +84,13 @@ class Frame:
 
     def is_live(self, name: str) -> bool:
         """Whether a name may be read after the statement at hand."""
-        return name in self.made or name in self.live.after.get(id(self.at), (name,))
+        if name in self.made or name in self.live.closed_over:
+            return True
+        return name in self.live.after.get(id(self.at), (name,))
+
+    def is_needed(self, name: str) -> bool:
+        """Whether a name may be read after the statement at hand, or in it."""
+        return self.is_live(name) or self.at is None or name in loads(self.at)
 
 
 class Homes:
@@ -317,7 +323,7 @@ class Homes:
                 if any(
                     buffer in array.buffers and (array.view is None or but is not None)
                     for array in arrays_in(held)
-                ) and (frame is not self.frame or self._read_later(name)):
+                ) and frame.is_needed(name):
                     frame.env[name] = self._computed(held, buffer)
 
     def _not_in_a_copy(self, buffer: Buffer) -> None:
@@ -334,10 +340,6 @@ class Homes:
                 if any(copies & a.buffers for a in arrays_in(held)) and frame.is_live(name):
                     raise self.code.not_in_line(buffer)
 
-    def _read_later(self, name: str) -> bool:
-        rests = self.frame.rest
-        return any(name in loads(s) for rest in rests for s in rest) or len(rests) > 1
-
     def _computed(self, held: Value, buffer: Buffer) -> Value:
         if isinstance(held, Tup):
             return held.of(self._computed(item, buffer) for item in held.items)
@@ -349,9 +351,9 @@ class Homes:
         """Compute everything that waits, before control goes separate ways."""
         for frame in self.frames:
             for name, held in list(frame.env.items()):
-                for array in arrays_in(held):
-                    if array.view is None:
-                        frame.env[name] = self._settle_all(held)
+                waits = any(array.view is None for array in arrays_in(held))
+                if waits and frame.is_needed(name):
+                    frame.env[name] = self._settle_all(held)
 
     def _settle_all(self, held: Value) -> Value:
         if isinstance(held, Tup):

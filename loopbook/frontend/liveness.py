@@ -69,6 +69,7 @@ class Liveness:
         head: from a loop's id to the names that may be read when an iteration begins.
         begun: from a loop's id to those of `head` that its body does not set first.
         taken: from an ``if``'s id to the names that may be read when one of its branches begins.
+        closed_over: names that functions within it read, whenever they are called.
     """
 
     def __init__(self, body: Sequence[ast.stmt], returned: Names = frozenset()) -> None:
@@ -80,6 +81,9 @@ class Liveness:
         self._returned = returned
         self._read: dict[int, Names] = {}
         self._added: list[ast.stmt] = []
+        inner = [node for statement in body for node in walk(statement)]
+        functions = [node for node in inner if isinstance(node, ast.FunctionDef | ast.Lambda)]
+        self.closed_over = frozenset(name for node in functions for name in loads(node))
         self._body(body, returned)
 
     def replaced(self, node: ast.stmt, by: Sequence[ast.stmt]) -> None:
