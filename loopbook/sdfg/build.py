@@ -33,6 +33,7 @@ from loopbook.sdfg.early_loads import has_early_loads, with_early_loads
 from loopbook.sdfg.extremes import found_in_vectors, has_own
 from loopbook.sdfg.incomplete_tiles import keep_loops
 from loopbook.sdfg.inner_vectors import keep_vectors_inside
+from loopbook.sdfg.iterated import with_elements_together
 from loopbook.sdfg.jammed import with_rows_written_out
 from loopbook.sdfg.narrow import narrowed
 from loopbook.sdfg.one_division import divide_once
@@ -275,7 +276,8 @@ def _scheduled(
 
 def _served(tree: Program) -> Program:
     """A program with what is done to served ones alone."""
-    return with_early_loads(with_stores_behind(with_plain_remainders(tree)))
+    apart = with_stores_behind(with_plain_remainders(with_elements_together(tree)))
+    return with_early_loads(apart)
 
 
 def cpp_of(tree: Program, target: str) -> str:
