@@ -40,6 +40,7 @@ from loopbook.sdfg import marks, passes
 from loopbook.sdfg.document import without_positions, words
 from loopbook.sdfg.from_zero import counted_from_zero
 from loopbook.sdfg.lost import loses, separated, without_loss
+from loopbook.sdfg.lost_scalars import scalars_lost
 from loopbook.sdfg.pieces import LARGE, Cut, pairs
 from loopbook.sdfg.rollback import RolledBack, rolled_back
 from loopbook.sdfg.whole_trips import with_whole_trips
@@ -235,10 +236,11 @@ def _in_pieces(text: str) -> tuple[Json, Program | None, frozenset[int]]:
             _, tree, result = _reordered(dumped(write(piece)), fuse=False, form=False)
         except SdfgError:
             return None
-        if result is None:
-            return tree
-        undone.update(result.undone)
-        return result.program
+        made = tree if result is None else result.program
+        if scalars_lost(piece, made):
+            return None
+        undone.update(() if result is None else result.undone)
+        return made
 
     promoted = with_known_sizes(without_unread_integers(_promoted(text, targets.DEFAULT)))
     cut = Cut(normal_form(with_fused_neighbours(promoted)), work)
