@@ -344,11 +344,13 @@ def _sum(owner: Listing) -> Int | None:
 
 def _trips(t: Translator, owner: Listing) -> Int | None:
     """How many times the loops around come by; None if that differs."""
-    product = ONE
+    facts, product = t.code.facts, ONE
     for count in t.code.trips[owner.depth :]:
-        if count is None or t.code.facts.known(count) is None:
+        if count is None or facts.known(count) is None:
             return None
-        product = product * count
+        if (runs := facts.nonnegative(count)) is None:  # less than never is no number of times
+            return None
+        product = product * (count if runs else ZERO)
     return product
 
 
@@ -359,7 +361,9 @@ def _room(t: Translator, owner: Listing) -> Int | None:
         bound = None if count is None else facts.bound(count, upper=True)
         if bound is None or facts.known(bound) is None:
             return None
-        product = product * bound
+        if (runs := facts.nonnegative(bound)) is None:
+            return None
+        product = product * (bound if runs else ZERO)
     # As much as there is room for, times something, would be no bound.
     return None if owner.size in facts.stands_for(product.text) else product
 

@@ -7,6 +7,7 @@ import pytest
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
+from loopbook.frontend.check import check as compared
 
 from .kit import check, data, function
 
@@ -152,3 +153,18 @@ return c, held, A[rows], A[:, held], x[below]"""
     floats = "o = []\nfor v in x:\n    o.append(v)\nreturn x[o]"
     with pytest.raises(LoweringError, match="other items than whole numbers"):
         lower(function(floats, "x"), [data(5)])
+
+
+def test_no_loop_runs_less_often_than_never():
+    """Where there are fewer elements than are left out, the list is empty, and not of a size below
+    nought: for such calls others are translated."""
+    body = "o = []\nfor n in range(k, len(x)):\n    o.append(x[n] * 2)\nreturn np.array(o)"
+    kernel = function(body, "x, k")
+    lowered = check(kernel, data(40), 4)
+    assert compared(kernel, lowered, [data(40), 4]) > 0  # some sizes are less than 4 there
+    assert lowered.holds(data(9), 4)
+    assert not lowered.holds(data(3), 4)
+    body = "o = [0.0]\nfor n in range(k, 9):\n    for m in range(n, len(x) - 2):\n"
+    kernel = function(f"{body}        o.append(x[m])\nreturn np.array(o)", "x, k")
+    for size, k in ((40, 2), (5, 2), (40, 12)):
+        check(kernel, data(size), k)
