@@ -220,6 +220,7 @@ RULED = {
     "kept": "elements that innermost loops read and do not change are loaded once",
     "collapsed": "rows that are short, and follow each other in memory, as one",
     "strips": "sums or recurrences along which nothing lies side by side, some beside each other",
+    "columns": "rows that meet the same sets of the caches, some columns at a time",
     "tiles": "a product, in tiles that stay in registers",
     "time": "several time steps on a part of a grid that no cache holds",
     "threads": "iterations that have nothing to do with each other",

@@ -26,6 +26,7 @@ from loopbook.rules.short_rows import one_row, rows_added, short_rows
 from loopbook.rules.space import combine
 from loopbook.rules.strips import sums_beside
 from loopbook.rules.timetiling import time_tiles_from_memory
+from loopbook.rules.transposes import transposed
 
 FOUR_BY_FOUR = (0, 0, 0, 2, 3)
 """Decisions of `register_tiles`: the first row that there is and all sums, four rows by four
@@ -82,6 +83,7 @@ def _rules(nest: Nest, context: TuningContext) -> Iterator[tuple[str, Steps]]:
     if context.parallel:
         yield "sums", shared_sums(nest, Random(0), context)
         return
+    yield "columns", transposed(nest, context.trips)
     yield "strips", sums_beside(nest, context.trips)
     rows = recurrences_together(nest, context.trips)
     yield "strips", [one for _, steps in rows for one in steps]
