@@ -158,7 +158,7 @@ def test_batches_of_products_are_products_of_each_batch(tmp_path: Path):
     wanted = Recipe.parse("interchange L1 L2\ninterchange L0 L2")
     assert form_of(between, given, batches_first) == wanted
     text = as_docc_sends(between, given)
-    sizes = dict(zip(("_s0", "_s1", "_s2", "_s3"), (200, 8, 100, 150), strict=True))
+    sizes: dict[str, int] = {"_s0": 200, "_s1": 8, "_s2": 100, "_s3": 150}
     with loopbook.open() as book:
         plan = loopbook.make_plan(text, "sequential", book, sizes=sizes)
     (report,) = plan.nests

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +45,8 @@ def spread(x, max):
 
 def test_they_may_be_passed_by_name_and_left_out():
     compiled = loopbook.native(clipped, strict=True)
-    for options in ({}, {"min": 0.25}, {"max": 0.5, "min": -1.0}, {"max": data(6)}):
+    given: list[dict[str, Any]] = [{}, {"min": 0.25}, {"max": 0.5, "min": -1.0}, {"max": data(6)}]
+    for options in given:
         x, y = data(6), data(6)
         assert compiled(x, **options) == pytest.approx(clipped(y, **options))
         assert np.array_equal(x, y)
