@@ -107,13 +107,21 @@ def batches_first(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> F
         for b: for i, j, k: …                  # a product for each b
     """
     around = bands(nest)[0].loops
-    wanted = [loop for loop in around if _has_own_data(nest, loop)]
+    wanted = [loop for loop in around if _has_own_data(nest, loop) and not _reads_others(nest)]
     order = [*wanted, *(loop for loop in around if loop not in wanted)]
     if not wanted or order == list(around) or len(wanted) == len(around):
         return None
     steps = reorder([loop.name for loop in around], [loop.name for loop in order])
     found = fit(nest, Recipe(tuple(steps)))
     return _form(nest, found, 1.0, order[0].element_id) if isinstance(found, Fit) else None
+
+
+def _reads_others(nest: Nest) -> bool:
+    """Whether elements are computed of others of their array, as in recurrences and sweeps: other
+    rules put those in order."""
+    stored = {access.container for access in nest.accesses if access.write}
+    places = {(a.container, a.subset) for a in nest.accesses if a.subset and a.container in stored}
+    return len(places) > len({container for container, _ in places})
 
 
 def _has_own_data(nest: Nest, loop: Loop) -> bool:

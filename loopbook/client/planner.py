@@ -7,9 +7,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from functools import partial
 
-from loopbook.client.candidates import Candidates
 from loopbook.client.decision import (
     Choice,
     NestReport,
@@ -18,9 +16,8 @@ from loopbook.client.decision import (
     used,
     with_steps,
 )
-from loopbook.client.estimate import Estimator
-from loopbook.client.evidence import evidence_of, pays
-from loopbook.client.fit import Fit, Refusal, Refusals, Trials
+from loopbook.client.evidence import pays
+from loopbook.client.fit import Fit, Refusal, Trials
 from loopbook.client.forms import (
     Form,
     batches_first,
@@ -33,45 +30,33 @@ from loopbook.client.inner_nests import InnerNest, of_inner_nests
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import has_micro_kernel, product_calls
 from loopbook.client.orders import along_memory, rest_along_memory, taken_apart
-from loopbook.client.ports import Evidence, Ports
+from loopbook.client.port_search import NO_TIME, PortSearch
 from loopbook.client.recurrences import side_by_side, without_gathers
 from loopbook.client.sharing import shared_among_threads
-from loopbook.client.sizes import Trips, about_measured, exact_speedup, measured_here, near_speedup
+from loopbook.client.sizes import Trips, about_measured, exact_speedup, measured_here
 from loopbook.client.thresholds import (
     ALIKE,
     CLEARLY_MORE,
     LOOKED_AT,
     MAX_DISTANCE,
-    RARE_ONES,
-    SURE,
+    REMEMBERED,
     SWEEP,
-    TRIED,
-    WORTH_MEASURING,
-    WORTH_TRYING,
     WORTH_USING,
 )
 from loopbook.client.vectors import vector_product
-from loopbook.client.weighing import LESS, Unheard, Weighing
+from loopbook.client.weighing import Unheard, Weighing
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.program.nest import Nest
 from loopbook.recipes.clip import clipped
 from loopbook.recipes.embedding import Embedding
-from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Measurement, Record
 from loopbook.recipes.rescale import rescaled
-from loopbook.recipes.similarity import keeps_order
 from loopbook.rules import TuningContext
-from loopbook.rules.schedule_rule import RARE, Firsts, firsts, names
 from loopbook.rules.sliding_sums import sliding_sums
 from loopbook.rules.threads import SINGLE
 from loopbook.targets import TARGETS, for_threads
 from loopbook.toolchain.blas import is_narrow
-
-REMEMBERED = 512
-"""Nests of which the candidates are kept, and recipes of which it is kept what is legal."""
-
-NO_TIME = "no time left to try recipes in so large a program"
 
 Decision = tuple[NestReport, tuple[Choice, ...]]
 """What is done with a nest, and the recipes that can be used for it."""
@@ -197,7 +182,16 @@ class Planner:
         if not neighbours:
             usable, reason = (), "the book has nothing for this target"
         else:
-            usable, reason = self._near(nest, embedding, trips, neighbours, hot)
+            search = PortSearch(
+                self._layered,
+                self._target,
+                self._exclude,
+                self._max_distance,
+                self._count,
+                self._fit,
+                self._weighing,
+            )
+            usable, reason = search.choices(nest, embedding, trips, neighbours, hot)
         context = self._context(trips)
         if self._count == 1 and not context.parallel:
             usable = without_gathers(nest, self._fit, usable, trips)
@@ -391,137 +385,6 @@ class Planner:
                     dropped = len(fit.dropped)
                     choices.append(Choice("exact", record, 0.0, fit.recipe, dropped, speedup))
         return distinct(choices)
-
-    def _near(
-        self,
-        nest: Nest,
-        embedding: Embedding,
-        trips: Trips,
-        neighbours: list[Neighbour],
-        hot: bool,
-    ) -> tuple[tuple[Choice, ...], str]:
-        """Usable choices, best first; and why there are none where there are none."""
-        nearest = neighbours[0]
-        if nearest.distance > self._max_distance:
-            far = f"too far away: {nearest.distance:.2f}, over {self._max_distance:.2f}"
-            return (), far
-        evidence = evidence_of(self._layered, neighbours, nest, trips)
-        hardware = self._layered.hardware(self._target)
-        around = self._context(trips)
-        built = firsts(nest, around)
-        rare = self._rare(nest, embedding, built, evidence)
-        evidence += evidence_of(self._layered, rare, nest, trips)
-        if self._count == 1 and not any(one.gain for one in evidence):
-            best = near_speedup(nearest.record, evidence[0].source, nest, trips)
-            return (), f"{nearest.record.nest} gained too little at this size: {best:.2f}×"
-        ports = Ports(nest, embedding, evidence, hardware, around, built)
-        near = [one.near for one in evidence]
-        candidates = self._candidates(nest, ports, trips, near, names(built))
-        least = WORTH_TRYING if self._count == 1 else WORTH_MEASURING
-        choices: list[Choice] = []
-        reasons: list[str] = []
-        refusals = Refusals()
-        told = partial(self._weighing.weighed, nest.fingerprint)
-        fits = 0
-        enough = TRIED[TARGETS[self._target].parallel] * self._count
-        while len(choices) < self._count:
-            beside = [choice.recipe for choice in choices]
-            best = candidates.best(beside, tried=fits >= enough)
-            if best is None:
-                break
-            name = best.port.evidence.near.record.nest
-            if best.estimate.speedup < least:
-                reasons.append(f"{best.estimate.speedup:.2f}× is all that {name} promises")
-                told(best, reasons[-1])
-                if not choices:  # the others promise less
-                    break
-                continue
-            if not self._changes(best.port.recipe, hot):
-                told(best, "it does nothing that docc would not do by itself")
-                continue
-            if best.legal:
-                if others := candidates.shared(best):
-                    for other in others:
-                        fit = self._fit(nest, other.port.recipe)
-                        if isinstance(fit, Fit):
-                            candidates.add(other, fit)
-                    continue
-                if self._count == 1 and best.estimate.lower * best.estimate.speedup < SURE:
-                    span = f"{best.estimate.lower:.2f} to {best.estimate.speedup:.2f}×"
-                    reasons.append(f"the recipe of {name} may make it slower: {span}")
-                    told(best, reasons[-1])
-                else:
-                    choices.append(best.choice())
-                    told(best, f"{best.estimate.speedup:.2f}× is expected", taken=True)
-                continue
-            if refusals.cover(best.port.recipe.steps):
-                told(best, "steps like those that were refused")
-                continue
-            fits += 1
-            fit = self._fit(nest, best.port.recipe)
-            if isinstance(fit, Fit):
-                self._weighing.dropped(fit.recipe, fit.dropped)
-                candidates.add(best, fit)
-                continue
-            if fit.reason == NO_TIME:
-                return distinct(choices), NO_TIME
-            reasons.append(f"the recipe of {name} is illegal here: {fit.reason}")
-            told(best, reasons[-1], refused=(fit.reason,))
-            refusals.add(best.port.recipe.steps, fit)
-        for one in candidates.waiting:
-            told(one, LESS)
-        return distinct(choices), reasons[0] if reasons else ""
-
-    def _changes(self, recipe: Recipe, hot: bool) -> bool:
-        """Whether a port does what docc would not. With OpenMP it gives its threads to outermost
-        loops itself; for one thread, tiles alone run what they did in the same order. A recipe
-        without steps gained elsewhere because its program was prepared: the hottest nest may speak
-        for that. It is measured in any case."""
-        if not len(recipe):
-            return self._count == 1 and hot
-        parallel = TARGETS[self._target].parallel
-        if keeps_order(recipe, parallel=parallel):
-            return False
-        return not parallel or any(step.op != "parallel" for step in recipe)
-
-    def _candidates(
-        self,
-        nest: Nest,
-        ports: Ports,
-        trips: Trips,
-        neighbours: list[Neighbour],
-        rules: Collection[str],
-    ) -> Candidates:
-        """The ports with their promises. They are the same for nests with one fingerprint, as long
-        as sizes and neighbours are."""
-        key = (
-            nest.fingerprint,
-            self._target,
-            self._layered.hardware(self._target),
-            tuple(sorted(trips.items())),
-            tuple((n.record.id, n.distance, n.hardware_distance) for n in neighbours),
-        )
-        known = self._layered.candidates
-        if key not in known:
-            if len(known) >= REMEMBERED:
-                known.clear()
-            estimator = Estimator(self._layered, nest, self._target, trips, rules)
-            known[key] = Candidates(ports, estimator)
-        return known[key].copy()
-
-    def _rare(
-        self, nest: Nest, embedding: Embedding, built: Firsts, evidence: list[Evidence]
-    ) -> list[Neighbour]:
-        """Farther neighbours with recipes of the rare rules that fit the nest, but none so far."""
-        known = {step.op for one in evidence if one.gain for step in one.near.record.recipe}
-        signs = {RARE[rule] for rule in names(built) & RARE.keys()} - known
-        if not signs:
-            return []
-        seen = {one.near.record.id for one in evidence}
-        found = self._layered.neighbours(
-            nest, embedding, RARE_ONES, self._target, self._exclude, steps=signs
-        )
-        return [near for near in found if near.record.id not in seen]
 
     def _fit(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
         """What is legal, or why it is not. Nests with one fingerprint get the same answer."""

@@ -24,6 +24,9 @@ RENAMED = 8
 REFITTED = 2
 """Rules that are refitted to a neighbour's parameters. Chosen."""
 
+REMEMBERED = 512
+"""Nests of which the candidates are kept, and recipes of which it is kept what is legal. Chosen."""
+
 TRIED = {False: 4, True: 5}
 """Whether a target is for several threads, to the ports that are tried for each choice wanted. See
 `HOPE`."""

@@ -95,7 +95,7 @@ def test_a_permuted_product_is_served_by_its_neighbour(good):
 
 
 def test_what_was_tried_last_is_served_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("loopbook.client.planner.TRIED", {False: 1})
+    monkeypatch.setattr("loopbook.client.port_search.TRIED", {False: 1})
     books = layered(tmp_path, record(product, blocked()))
     assert plan(product_permuted, books).nests[0].tier == "near"
 

@@ -23,15 +23,19 @@ def busy(seconds):
 
 
 class Warming:
-    """A function whose first calls take longer than all others."""
+    """A function whose first calls take longer than all others.
 
-    def __init__(self, first, later, cold=1):
-        self.first, self.later, self.cold = first, later, cold
+    Args:
+        spend: what takes that long, in seconds.
+    """
+
+    def __init__(self, first, later, cold=1, spend=busy):
+        self.first, self.later, self.cold, self.spend = first, later, cold, spend
         self.calls = 0
 
     def __call__(self, x):
         self.calls += 1
-        busy((self.first if self.calls <= self.cold else self.later) * MICROSECONDS)
+        self.spend((self.first if self.calls <= self.cold else self.later) * MICROSECONDS)
         x += 1
         return x.sum()
 
@@ -70,9 +74,9 @@ def test_long_calls_are_compared_once():
     assert (own.calls, compiled.calls) == (1, 1)
 
 
-def test_memory_for_a_result_does_not_decide_about_calls_of_milliseconds():
+def test_memory_for_a_result_does_not_decide_about_calls_of_milliseconds(passing):
     # Whichever is called first gets it new from the system, which takes the most of its time.
-    own, compiled = Warming(2_100, 1_500), Warming(2_300, 300)
+    own, compiled = Warming(2_100, 1_500, spend=passing), Warming(2_300, 300, spend=passing)
     rival, x = Rival(own, lambda _: None), np.zeros(4)
     assert [rival.call(compiled, [x])[1] for _ in range(ROUNDS)][-1] is False
     assert rival.compiled < 1e-3
