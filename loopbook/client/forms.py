@@ -107,9 +107,11 @@ def batches_first(nest: Nest, fit: Callable[[Nest, Recipe], Fit | Refusal]) -> F
         for b: for i, j, k: …                  # a product for each b
     """
     around = bands(nest)[0].loops
-    wanted = [loop for loop in around if _has_own_data(nest, loop) and not _reads_others(nest)]
+    wanted = [loop for loop in around if _has_own_data(nest, loop)]
     order = [*wanted, *(loop for loop in around if loop not in wanted)]
     if not wanted or order == list(around) or len(wanted) == len(around):
+        return None
+    if _reads_others(nest):
         return None
     steps = reorder([loop.name for loop in around], [loop.name for loop in order])
     found = fit(nest, Recipe(tuple(steps)))

@@ -61,11 +61,13 @@ def in_registers(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice,
         return ()
     if {array.dtype for array in nest.arrays} <= BYTES.keys():
         steps = combine(nest, lambda: packed_tiles, SampledDecisions(), context)
-        wanted = any(one.op == "pad" for one in steps)
-    else:
+        if not any(one.op == "pad" for one in steps):
+            return ()
+    elif _sums_over_several(nest):
         steps = combine(nest, lambda: register_tiles, SampledDecisions(FOUR_BY_FOUR), context)
-        wanted = _sums_over_several(nest)
-    return _choice("tiles", nest, list(steps), fit) if wanted else ()
+    else:
+        return ()
+    return _choice("tiles", nest, list(steps), fit)
 
 
 def _sums_over_several(nest: Nest) -> bool:

@@ -22,7 +22,7 @@ from dataclasses import replace
 from enum import IntEnum
 from typing import Any
 
-from loopbook.program.accesses import own_symbols, written
+from loopbook.program.accesses import symbols, written
 from loopbook.program.dataflow import (
     AccessNode,
     Block,
@@ -98,7 +98,7 @@ class _Kinds:
         self._whole = Kind.OTHER if any("int" in element for element in elements) else Kind.PYTHON
         self._found = dict.fromkeys(self.of, Kind.NEVER)
         self.changed: frozenset[str] = frozenset()
-        if DOUBLE not in elements and not _named(program) & self.of.keys():
+        if DOUBLE not in elements and not symbols(program.body) & self.of.keys():
             self._settle()
             singles = {name for name, kind in self._found.items() if kind == Kind.SINGLE}
             self.changed = frozenset(singles | self._rounded(singles))
@@ -221,12 +221,3 @@ class _Kinds:
 
 def _is_double(kind: Type) -> bool:
     return isinstance(kind, Scalar) and kind.dtype == DOUBLE
-
-
-def _named(program: Program) -> set[str]:
-    """What stands in bounds, conditions and indices."""
-    found: set[str] = set()
-    for node in preorder(program):
-        if node is not program:
-            found |= own_symbols(node)  # pyright: ignore[reportArgumentType]
-    return found

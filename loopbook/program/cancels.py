@@ -8,11 +8,11 @@ may add in any order takes away what cancels out, and nothing is left of any of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from loopbook.program.accesses import written
-from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Tasklet, age
+from loopbook.program.dataflow import AccessNode, Block, Constant, Memlet, Tasklet, in_order
 from loopbook.program.tree import Branch, Loop, Program, While
 from loopbook.program.walk import Inner, children
 
@@ -128,7 +128,7 @@ def _in(node: Inner, known: _Known) -> bool:
 
 def _in_block(block: Block, known: _Known) -> bool:
     values: dict[int, Sum] = {}
-    for place in _in_order(block):
+    for place in in_order(block):
         node = block.nodes[place]
         if isinstance(node, AccessNode):
             for memlet in block.inputs[place]:
@@ -172,17 +172,3 @@ def _source(block: Block, memlet: Memlet, known: _Known) -> Sum:
 
 def _index(memlet: Memlet) -> tuple[str, ...]:
     return tuple(one.text for one in memlet.subset)
-
-
-def _in_order(block: Block) -> Iterator[int]:
-    """The places of a block's nodes, each after those that it takes from."""
-    waiting = [len(memlets) for memlets in block.inputs]
-    ready = [place for place, count in enumerate(waiting) if not count]
-    ready.sort(key=lambda place: age(block.nodes[place]))
-    while ready:
-        place = ready.pop(0)
-        yield place
-        for memlet in block.outputs[place]:
-            waiting[memlet.target] -= 1
-            if not waiting[memlet.target]:
-                ready.append(memlet.target)

@@ -277,3 +277,17 @@ def container_at(whole: Block, place: int) -> str:
 def age(node: Node) -> int:
     """A node's number, by which they are ordered: their order in a block follows addresses."""
     return sys.maxsize if node.id is None else node.id
+
+
+def in_order(block: Block) -> Iterator[int]:
+    """The places of a block's nodes, each after those that it takes from."""
+    waiting = [len(memlets) for memlets in block.inputs]
+    ready = [place for place, count in enumerate(waiting) if not count]
+    ready.sort(key=lambda place: age(block.nodes[place]))
+    while ready:
+        place = ready.pop(0)
+        yield place
+        for memlet in block.outputs[place]:
+            waiting[memlet.target] -= 1
+            if not waiting[memlet.target]:
+                ready.append(memlet.target)

@@ -18,7 +18,15 @@ from dataclasses import dataclass, replace
 from loopbook.program import tree
 from loopbook.program.accesses import accesses, written
 from loopbook.program.cancels import cancels
-from loopbook.program.dataflow import AccessNode, Block, MathsCall, Memlet, Operation, Tasklet
+from loopbook.program.dataflow import (
+    Block,
+    MathsCall,
+    Memlet,
+    Operation,
+    Tasklet,
+    container_at,
+    in_order,
+)
 from loopbook.program.rounds import rounds
 from loopbook.program.tree import Program
 from loopbook.program.types import type_of
@@ -50,23 +58,6 @@ def _with_body(loop: tree.Loop, body: Sequence[Inner]) -> tree.Loop:
 def _is_straight(loop: tree.Loop) -> bool:
     """Whether a loop does one thing after the other."""
     return loop.kind == "for" and all(isinstance(node, Block) for node in loop.body.children)
-
-
-def _in_order(block: Block) -> list[int]:
-    """The places of what a block computes, each behind what it is computed from."""
-    found: list[int] = []
-    waiting = {place for place, node in enumerate(block.nodes) if isinstance(node, Operation)}
-
-    def done(place: int) -> None:
-        for memlet in block.inputs[place]:
-            done(memlet.source)
-        if place in waiting:
-            waiting.remove(place)
-            found.append(place)
-
-    for place in sorted(waiting):
-        done(place)
-    return found
 
 
 @dataclass
@@ -101,17 +92,18 @@ class _Body:
         for node in self._loop.body.children:
             assert isinstance(node, Block)
             made = node
-            for place in _in_order(node):
-                made = self._added(made, place) or made
-                self._note(node, place)
+            for place in in_order(node):
+                if isinstance(node.nodes[place], Operation):
+                    made = self._added(made, place) or made
+                    self._note(node, place)
             yield made
 
     def _note(self, block: Block, place: int) -> None:
         """What an operation leaves to those behind it."""
         task, into = block.nodes[place], block.inputs[place]
-        waits = [self._waits(self._container(block, memlet.source)) for memlet in into]
+        waits = [self._waits(container_at(block, memlet.source)) for memlet in into]
         for memlet in block.outputs[place]:
-            name = self._container(block, memlet.target)
+            name = container_at(block, memlet.target)
             for product in [n for n, p in self._products.items() if self._mentions(p, name)]:
                 del self._products[product]
             self._now[name] = max(waits, default=0)
@@ -128,11 +120,7 @@ class _Body:
 
     def _mentions(self, product: _Product, name: str) -> bool:
         places = (memlet.source for memlet in product.factors)
-        return any(self._container(product.block, place) == name for place in places)
-
-    def _container(self, block: Block, place: int) -> str:
-        node = block.nodes[place]
-        return node.container if isinstance(node, AccessNode) else ""
+        return any(container_at(product.block, place) == name for place in places)
 
     def _added(self, block: Block, place: int) -> Block | None:
         """The block that adds a product from the iteration before to another one in one
@@ -146,12 +134,12 @@ class _Body:
             beside = self._product(block, rest)
             if product is None or beside is None or (product.waits, beside.waits) != (1, 0):
                 continue
-            if self._reads[self._container(block, memlet.source)] == 1:
+            if self._reads[container_at(block, memlet.source)] == 1:
                 return self._fused(block, place, memlet, rest, product)
         return None
 
     def _product(self, block: Block, memlet: Memlet) -> _Product | None:
-        name = self._container(block, memlet.source)
+        name = container_at(block, memlet.source)
         if memlet.subset or self._writes[name] != 1:
             return None
         return self._products.get(name)
@@ -160,9 +148,9 @@ class _Body:
         self, block: Block, place: int, memlet: Memlet, rest: Memlet, product: _Product
     ) -> Block | None:
         """``fma(factor, factor, rest)`` in the place of a sum; None if types differ."""
-        names = [self._container(product.block, one.source) for one in product.factors]
-        names += [self._container(block, m.source) for m in (memlet, rest)]
-        names += [self._container(block, m.target) for m in block.outputs[place]]
+        names = [container_at(product.block, one.source) for one in product.factors]
+        names += [container_at(block, m.source) for m in (memlet, rest)]
+        names += [container_at(block, m.target) for m in block.outputs[place]]
         kinds = {type_of(name, self._program.containers).element for name in names if name}
         if len(kinds) != 1 or not kinds <= SUFFIX.keys() or not all(names):
             return None

@@ -9,7 +9,7 @@ from loopbook.dependence.body import LoopNode, read_header, tiles
 from loopbook.dependence.scalars import live_out, upward_exposed
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
-from loopbook.program.accesses import Access, accesses, counted, written
+from loopbook.program.accesses import Access, accesses, counted, own_symbols, written
 from loopbook.program.dataflow import Statement
 from loopbook.program.expr import Expr
 from loopbook.program.rename import renamed
@@ -170,11 +170,8 @@ def _is_arithmetic(expression: Expr) -> bool:
 def _check_scalars(loop: tree.Loop, scalars: Collection[str]) -> None:
     """Refuse where a number that the loop computes says where something lies, or how often an inner
     loop runs: beyond the array's end it may be any number."""
-    bounds = [node for node in preorder(loop.body) if isinstance(node, tree.Loop)]
-    own = {node.variable for node in bounds}
-    read = {name for one in bounds for name in one.init.symbols | one.condition.symbols}
-    read |= {name for one in accesses(loop) for index in one.subset for name in index.symbols}
-    if asked := sorted(read & set(scalars) - own):
+    read = [own_symbols(n) for n in preorder(loop.body) if not isinstance(n, Assignments)]
+    if asked := sorted(frozenset().union(*read) & set(scalars)):
         raise IllegalStepError(f"{asked[0]} is computed in it, and chooses elements")
 
 
