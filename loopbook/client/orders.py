@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit, Refusal
 from loopbook.client.thresholds import COLUMNS, FEWER_LINES, SHORTEST_INNERMOST, TAKEN_APART
-from loopbook.program.nest import Loop, Nest
+from loopbook.program.nest import Bound, Loop, Nest, Stride
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import reorder
 from loopbook.rules.bands import Band, bands
@@ -136,7 +136,7 @@ def _fitting(nest: Nest, fit: Fits, begun: Recipe, orders: list[_Order]) -> Reci
 def _orders(nest: Nest) -> list[_Order]:
     found = [(band.loops[-1], _order(band), False) for band in bands(nest)]
     for loop in nest.loops:
-        found += [(loop, _column(nest, loop), True), (loop, _summed(nest, loop), True)]
+        found += [(loop, order(nest, loop), True) for order in (_column, _pushed, _summed, _rows)]
     return [
         _order_of(nest, loop, steps, takes_apart)
         for loop, steps, takes_apart in found
@@ -214,8 +214,54 @@ def _summed(nest: Nest, loop: Loop) -> Steps | None:
         if kind == "loop":
             band = inside[number]
             (inner, *others) = band.loops
-            if others or nest.children(number) or inner.kind == "map":
+            if others or nest.children(number):
                 return None
             if band.innermost_cost(inner) >= FEWER_LINES * max(band.innermost_cost(loop), 1.0):
                 steps.append(step("interchange", f"{loop.name}.part{part}", inner.name))
     return [step("expand", loop.name), step("distribute", loop.name), *steps] if steps else None
+
+
+def _pushed(nest: Nest, loop: Loop) -> Steps | None:
+    """What has columns pushed on to all later ones, where sums down the columns gather what earlier
+    ones give to one: only then may the sums of all columns be taken beside each other (`_summed`).
+
+    Before and after, as in Gram-Schmidt's method::
+
+        for j: (for k in 0 … j: s = 0; (for i: s += Q[i, k] * Q[i, j]); (for i: Q[i, j] -= s * …)); …
+
+        for j: …; (for k in j + 1 … n: s = 0; (for i: s += Q[i, j] * Q[i, k]); …)
+
+    What the loop does before may be a loop of its own.
+    """
+    gathering = [
+        child
+        for child in nest.children(loop.index)
+        if child.bound == Bound.ENCLOSING and _summed(nest, child) is not None
+    ]
+    if len(gathering) != 1:
+        return None
+    first = nest.children(loop.index)[0] is gathering[0]
+    apart = [] if first else [step("distribute", loop.name)]
+    name = loop.name if first else f"{loop.name}.part1"
+    return [*apart, step("right_looking", name, gathering[0].name)]
+
+
+def _rows(nest: Nest, loop: Loop) -> Steps | None:
+    """What takes apart a loop along the rows of some arrays and down the columns of others, which
+    docc fuses: only by themselves are rows vectors. None where both go through one array."""
+    if nest.children(loop.index) or loop.kind == "reduce":
+        return None
+    along, across = set[int](), set[int]()
+    for access in nest.accesses:
+        inside = nest.blocks[access.block].parent == loop.index
+        if (
+            inside
+            and len(access.strides) > loop.depth
+            and nest.containers[access.container].is_array
+        ):
+            stride = access.strides[loop.depth]
+            if stride != Stride.ZERO:
+                (along if stride == Stride.UNIT else across).add(access.container)
+    written = {one.index for one in nest.containers if one.written}
+    apart = along & written and across & written and along.isdisjoint(across)
+    return [step("distribute", loop.name)] if apart else None

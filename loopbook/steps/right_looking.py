@@ -45,7 +45,7 @@ class RightLooking(Step):
     def apply(self, editor: Editor) -> None:
         """Legal if the inner loop runs from the outer one's start up to its variable, and
         dependences allow the order."""
-        region, outer = read_in_place(editor, self.outer_loop)
+        region, outer = read_in_place(editor, self.outer_loop, whole=editor.loop(self.inner_loop))
         inner = child_loop(outer, editor.id_of(self.inner_loop))
         pivot, gathered = outer.variable, inner.variable
         gaps = [minus(high, {pivot: 1}) for high in inner.highs]

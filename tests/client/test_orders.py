@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import math
+
 import numpy as np
 import pytest
 from sdfg_kit import nests_of
@@ -51,6 +54,65 @@ def of_rows(A, y):
         y[i] = s
 
 
+def orthonormal(Q, R):
+    for j in range(Q.shape[1]):
+        for k in range(j):
+            s = 0.0
+            for i in range(Q.shape[0]):
+                s += Q[i, k] * Q[i, j]
+            R[k, j] = s
+            for i in range(Q.shape[0]):
+                Q[i, j] -= s * Q[i, k]
+        s = 0.0
+        for i in range(Q.shape[0]):
+            s += Q[i, j] * Q[i, j]
+        R[j, j] = math.sqrt(s)
+        for i in range(Q.shape[0]):
+            Q[i, j] /= R[j, j]
+
+
+def orthonormal_copy(A, Q, R):
+    for j in range(A.shape[1]):
+        for i in range(A.shape[0]):
+            Q[i, j] = A[i, j]
+        for k in range(j):
+            s = 0.0
+            for i in range(A.shape[0]):
+                s += Q[i, k] * Q[i, j]
+            R[k, j] = s
+            for i in range(A.shape[0]):
+                Q[i, j] -= s * Q[i, k]
+        s = 0.0
+        for i in range(A.shape[0]):
+            s += Q[i, j] * Q[i, j]
+        R[j, j] = math.sqrt(s)
+        for i in range(A.shape[0]):
+            Q[i, j] /= R[j, j]
+
+
+def later_columns(Q, R):
+    for k in range(Q.shape[1]):
+        for j in range(k + 1, Q.shape[1]):
+            s = 0.0
+            for i in range(Q.shape[0]):
+                s += Q[i, k] * Q[i, j]
+            R[k, j] = s
+            for i in range(Q.shape[0]):
+                Q[i, j] -= Q[i, k] * s * 0.01
+
+
+def turned(A, V, c):
+    for t in range(3):
+        for p in range(A.shape[0] - 1):
+            for k in range(A.shape[0]):
+                x = A[p, k]
+                A[p, k] = c * x - A[p + 1, k]
+                A[p + 1, k] += c * x
+                y = V[k, p]
+                V[k, p] = c * y - V[k, p + 1]
+                V[k, p + 1] += c * y
+
+
 def arguments() -> tuple[np.ndarray, np.ndarray]:
     return np.random.default_rng(0).random((19, 37)), np.zeros(37)
 
@@ -74,6 +136,36 @@ def test_columns_are_gone_along_row_by_row(kernel, count):
     loopbook.native(kernel, strict=True)(*got)
     for one, other in zip(got, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def square(*counts: int) -> tuple[np.ndarray, ...]:
+    numbers = np.random.default_rng(1)
+    return tuple(numbers.random((rows, 11)) + np.eye(rows, 11) for rows in counts)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "given", "steps"),
+    [
+        (orthonormal, square(17, 11), "right_looking expand distribute interchange interchange"),
+        (
+            orthonormal_copy,
+            square(17, 17, 11),
+            "distribute right_looking expand distribute interchange interchange",
+        ),
+        (later_columns, square(17, 11), "expand distribute interchange interchange"),
+        (turned, (*square(11, 11), 0.3), "distribute"),
+    ],
+)
+def test_columns_that_depend_on_each_other(kernel, given, steps):
+    text = frontend.trace(kernel, given)
+    with LayeredBook([]) as books:
+        (report,) = make_plan(text, "sequential", books).nests
+    assert [line.split()[0] for line in report.recipe.splitlines()] == steps.split()
+    expected, got = copy.deepcopy(given), copy.deepcopy(given)
+    kernel(*expected)
+    loopbook.native(kernel, strict=True)(*got)
+    for one, other in zip(got, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
 def test_rows_stay_rows():
