@@ -227,7 +227,7 @@ def _pushed(nest: Nest, loop: Loop) -> Steps | None:
 
     Before and after, as in Gram-Schmidt's method::
 
-        for j: (for k in 0 … j: s = 0; (for i: s += Q[i, k] * Q[i, j]); (for i: Q[i, j] -= s * …)); …
+        for j: (for k in 0 … j: s = 0; (for i: s += Q[i, k] * Q[i, j]); …); …
 
         for j: …; (for k in j + 1 … n: s = 0; (for i: s += Q[i, j] * Q[i, k]); …)
 

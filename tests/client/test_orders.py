@@ -102,7 +102,7 @@ def later_columns(Q, R):
 
 
 def turned(A, V, c):
-    for t in range(3):
+    for _ in range(3):
         for p in range(A.shape[0] - 1):
             for k in range(A.shape[0]):
                 x = A[p, k]
