@@ -260,7 +260,7 @@ def _rows(nest: Nest, loop: Loop) -> Steps | None:
             and nest.containers[access.container].is_array
         ):
             stride = access.strides[loop.depth]
-            if stride != Stride.ZERO:
+            if stride in (Stride.UNIT, Stride.SYMBOLIC):
                 (along if stride == Stride.UNIT else across).add(access.container)
     written = {one.index for one in nest.containers if one.written}
     apart = along & written and across & written and along.isdisjoint(across)

@@ -9,6 +9,7 @@ is, as that of rows without their ends: ``A[(N - 2)*i + j]``, which is ``A[j + N
 from __future__ import annotations
 
 import contextlib
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
@@ -43,15 +44,23 @@ def strides_with_sums(
     indices: Iterable[Polynomial], variables: Collection[str]
 ) -> frozenset[Monomial]:
     """`strides` of an array whose rows are no size: what is multiplied with a variable and is a sum
-    is one opaque symbol, unless it is made of other strides, as that of a diagonal is."""
+    is one opaque symbol, unless it is made of other strides, as that of a diagonal is. So is a
+    multiple of a size, as of rows of pairs, where no index has less of it."""
     found: set[Monomial] = {()}
     sums: Counter[Items] = Counter()
+    counts: dict[Monomial, int] = {}
     for index in indices:
         for stride in _factors(index, variables)[0].values():
-            if len(stride) == 1:
-                found.update(stride)
-            else:
+            if len(stride) > 1:
                 sums[_key(stride)] += 1
+                continue
+            for monomial, factor in stride.items():
+                counts[monomial] = math.gcd(counts.get(monomial, 0), factor)
+    for monomial, count in counts.items():
+        if monomial and count > 1:
+            sums[_key({monomial: count})] += 1
+        else:
+            found.add(monomial)
     for key, _ in sorted(sums.most_common(), key=lambda one: len(one[0])):
         stride = dict(key)
         if not stride.keys() <= found and not _is_made_of(stride, found):

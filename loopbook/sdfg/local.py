@@ -7,7 +7,7 @@ import ast
 import contextlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -76,9 +76,14 @@ def with_local(text: str, lowered: Lowering, args: Sequence[Any]) -> str:
         for axis, size in enumerate(shape):
             name = known.names.get((place, axis))
             if name in known.only_made:
-                sizes.setdefault(name, size)
+                first = sizes.setdefault(name, size)
+                if size != first and size in known.numbers and first in known.numbers:
+                    same.setdefault(size, first)  # in all calls that have these equal sizes
             elif size in known.numbers and name is not None and name != "1":
                 same.setdefault(size, name)  # other arrays have it, too
+
+    for name, number in known.pairs():
+        sizes.setdefault(name, f"(2*{number})")
 
     def told(size: str) -> str:
         return re.sub(r"\w+", lambda word: same.get(word[0], word[0]), size)
@@ -133,6 +138,14 @@ class _Sizes:
                 if parameters[place] not in lowered.made:
                     elsewhere.add(name)
         self.only_made = {*self.names.values()} - elsewhere - {"1"}
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Sizes of axes along which docc is shown pairs, and how many of these there are."""
+        for name, axis in sorted(self._halves):
+            number = self._defined.get(f"{name}.shape[{axis}]")
+            size = self.names[self._places[name], axis]
+            if number in self.numbers and size != "1":
+                yield size, number
 
     def shape(self, text: str) -> list[str]:
         """A shape's text in docc's names.

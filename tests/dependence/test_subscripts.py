@@ -108,3 +108,19 @@ def test_planes_of_whole_rows_without_those_at_the_ends():
         [("i", 1)],
         [("k", 1)],
     ]
+
+
+def test_rows_of_pairs():
+    """``A[i, 2 * j + 1]`` of rows that have N pairs."""
+    pair = polynomial("2*j + 1")
+    index = plus(polynomial("2*N*i + 2*N"), pair)
+    along = strides_with_sums([index, polynomial("2*N*i")], VARIABLES)
+    parts = apart(index, along, VARIABLES, within("N"), {})
+    assert parts is not None
+    assert sorted(map(sorted, (form.items() for form in parts.values()))) == [
+        [("", 1), ("i", 1)],
+        [("", 1), ("j", 2)],
+    ]
+    halves = strides_with_sums([index, polynomial("N*i")], VARIABLES)
+    assert halves == {(), ("N",)}
+    assert apart(index, halves, VARIABLES, within("N"), {}) is None

@@ -18,6 +18,7 @@ from loopbook.program.accesses import names
 from loopbook.program.read import read
 from loopbook.sdfg.frontend import trace
 from loopbook.sdfg.local import with_local
+from loopbook.sdfg.program import prepare_tree
 
 
 def differences(A, B):
@@ -179,6 +180,53 @@ def test_sizes_that_have_to_fit_are_told_by_each_other(guard: str, size: str | N
     found = noted({"t_0": "(A.shape[0], A.shape[1])"}, t=(6, 4), guards=[guard, guard])
     assert found["sizes"].get("_s1") == size
     assert found["arrays"]["t_0"] == ["_s0", size or "_s1"]
+
+
+def squared(Z, A, B):
+    for i in range(Z.shape[0]):
+        for j in range(Z.shape[1]):
+            A[i, j] = abs(Z[i, j])
+    for i in range(Z.shape[0]):
+        for j in range(Z.shape[1]):
+            if A[i, j] > 0.5:
+                Z[i, j] = Z[i, j] * Z[i, j] + B[i, j]
+
+
+def square_planes(n, m, turns):
+    z = np.zeros((n, m), np.complex128)
+    count = np.zeros((n, m), np.int64)
+    for k in range(turns):
+        inside = np.abs(z) < 2
+        count[inside] = k
+        z[inside] = z[inside] ** 2 + 0.3j
+    return z, count
+
+
+def test_rows_of_pairs_are_told_by_the_numbers_of_complex_ones():
+    args = np.ones((40, 50)) * 1j, np.ones((40, 50)), np.ones((40, 50)) * 1j
+    lowered = lower(squared, args)
+    assert lowered is not None
+    given = lowered.prepare(*args)
+    text = with_local(trace(lowered.kernel, given), lowered, given)
+    (number,) = (name for name, _ in lowered.definitions)
+    assert json.loads(json.loads(text)["metadata"][LOCAL])["sizes"]["_s1"] == f"(2*{number})"
+    _, _, (first, second) = prepare_tree(text)
+    assert [loop.kind for loop in (first.loops[0], second.loops[0])] == ["map", "map"]
+
+
+@pytest.mark.parametrize("sizes", [(6, 6), (6, 4), (4, 6)])
+def test_two_numbers_that_are_one_size_are_one(sizes):
+    lowered = lower(square_planes, (*sizes, 3))
+    assert lowered is not None
+    given = lowered.prepare(*sizes, 3)
+    text = with_local(trace(lowered.kernel, given), lowered, given)
+    told = json.loads(json.loads(text)["metadata"][LOCAL])["sizes"]
+    assert ("m" in told) == (sizes[0] == sizes[1])
+    compiled = loopbook.native(square_planes, strict=True)
+    for more in ((0, 0), (0, 1), (0, 0), (1, 0)):
+        n, m = sizes[0] + more[0], sizes[1] + more[1]
+        for one, other in zip(compiled(n, m, 3), square_planes(n, m, 3), strict=True):
+            np.testing.assert_allclose(one, other)
 
 
 def between(A, w, B):
