@@ -17,6 +17,7 @@ from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext
 from loopbook.rules.bands import bands
 from loopbook.rules.base import Steps
+from loopbook.rules.costly import costly_apart
 from loopbook.rules.decisions import SampledDecisions
 from loopbook.rules.invariants import kept_elements
 from loopbook.rules.recurrences import recurrences_together
@@ -35,6 +36,8 @@ vectors."""
 
 def by_rules(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
     """The choice of the first rule that has a legal one for this nest, machine and target."""
+    if found := beside_recurrences(nest, fit, context):
+        return found
     for tier, steps in _rules(nest, context):
         if found := _choice(tier, nest, steps, fit):
             return found
@@ -50,6 +53,18 @@ def by_memory(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ..
         if found := _choice("collapsed", nest, steps, fit):
             return found
     return ()
+
+
+def beside_recurrences(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
+    """Maths functions apart from what iterations hand on, which few recipes of neighbours do."""
+    steps = Recipe()
+    for ways in () if context.parallel else costly_apart(nest):
+        for way in ways:
+            found = fit(nest, Recipe((*steps, *way)))
+            if isinstance(found, Fit) and not found.dropped:
+                steps = found.recipe
+                break
+    return (Choice("strips", None, 0.0, steps, 0, 1.0),) if len(steps) else ()
 
 
 def in_registers(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:

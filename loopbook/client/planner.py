@@ -25,7 +25,13 @@ from loopbook.client.forms import (
     sums_apart,
     sums_in_memory,
 )
-from loopbook.client.heuristics import by_memory, by_rules, in_registers, with_kept
+from loopbook.client.heuristics import (
+    beside_recurrences,
+    by_memory,
+    by_rules,
+    in_registers,
+    with_kept,
+)
 from loopbook.client.inner_nests import InnerNest, of_inner_nests
 from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import has_micro_kernel, product_calls
@@ -214,7 +220,8 @@ class Planner:
     def _unheard_of(self, nest: Nest, trips: Trips) -> tuple[Choice, ...]:
         """What is done with nests that no book knows, whatever it has of their neighbours."""
         around = self._context(trips)
-        usable = by_memory(nest, self._fit, around) or in_registers(nest, self._fit, around)
+        rules = (by_memory, in_registers, beside_recurrences)
+        usable = next(filter(None, (rule(nest, self._fit, around) for rule in rules)), ())
         if usable or around.parallel or (form := sums_apart(nest, self._fit)) is None:
             return usable
         around = replace(around, trips=form.trips(trips))
