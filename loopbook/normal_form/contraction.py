@@ -48,17 +48,32 @@ def _as_scalar(program: Program, temporary: Temporary) -> Program:
     done = written_first(loop.body.children, {name})
     if done is None or name not in done:
         raise SdfgError("it may be read first")
+    places = places_of(program, temporary)
+    symbols = {symbol for place in places for index in place for symbol in expr.symbols(index)}
+    if len(places) != 1 or places == {()} or symbols & changed(loop.body):
+        raise SdfgError("more than one element is used")
+    return in_scalar(program, temporary)
+
+
+def places_of(program: Program, temporary: Temporary) -> set[tuple[str, ...]]:
+    """The indices by which a temporary's elements are used.
+
+    Raises:
+        SdfgError: a library uses it.
+    """
     places: set[tuple[str, ...]] = set()
-    symbols: set[str] = set()
     for path in temporary.uses:
         node = walk.at(program, path)
         if type(node) is not Statement:
             raise SdfgError("a library uses it")
-        for access in accesses_of(node, name):
+        for access in accesses_of(node, temporary.container):
             places.add(expr.normal_forms(index.text for index in access.subset))
-            symbols |= {s for index in access.subset for s in index.symbols}
-    if len(places) != 1 or places == {()} or symbols & changed(loop.body):
-        raise SdfgError("more than one element is used")
+    return places
+
+
+def in_scalar(program: Program, temporary: Temporary) -> Program:
+    """The program with a scalar for a temporary of which one element is used."""
+    name = temporary.container
     editor = Editor(program, {}, {})
     scalar = editor.scalar(f"{name}_one", temporary.element)
     program = editor.program

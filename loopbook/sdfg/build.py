@@ -27,6 +27,7 @@ from loopbook.program.wraps import wraps
 from loopbook.program.write import write
 from loopbook.sdfg import passes, program
 from loopbook.sdfg.carried_products import with_carried_products
+from loopbook.sdfg.cells import with_scalars_for_cells
 from loopbook.sdfg.conditional_sums import with_conditional_sums
 from loopbook.sdfg.decided import decide
 from loopbook.sdfg.early_loads import has_early_loads, with_early_loads
@@ -276,7 +277,8 @@ def _scheduled(
 
 def _served(tree: Program) -> Program:
     """A program with what is done to served ones alone."""
-    apart = with_stores_behind(with_plain_remainders(with_elements_together(tree)))
+    plain = with_elements_together(with_scalars_for_cells(tree))
+    apart = with_stores_behind(with_plain_remainders(plain))
     return with_early_loads(apart)
 
 

@@ -26,6 +26,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+from loopbook.dependence.scalars import private_to_iterations, upward_exposed
 from loopbook.errors import SdfgError
 from loopbook.normal_form.extents import extents
 from loopbook.program.accesses import Access, accesses, own_symbols, written
@@ -90,9 +91,21 @@ class _Loads:
                 around = within(around, node)
             except SdfgError:
                 return node
-        if isinstance(node, Loop) and _may_be_vectors(node):
+        if isinstance(node, Loop) and _may_be_vectors(node) and not self._chooses(node):
             return with_new(node, self._all_early(children(node), around, set()))
         return with_new(node, [self.below(child, around) for child in children(node)])
+
+    def _chooses(self, loop: Loop) -> bool:
+        """Whether a branch sets what later iterations compare with and something else that lasts,
+        as the least number and where it stands: no compiler makes vectors of that, and a branch
+        that is hardly ever taken is not waited for."""
+        carried = upward_exposed(loop.body)
+        for branch in (one for child in children(loop) for one in preorder(child)):
+            if isinstance(branch, Branch) and (set_there := written(branch)) & carried:
+                lasting = set_there - private_to_iterations(self.program, loop)
+                if len(lasting) > 1 and not lasting & _brought_in(branch, set()):
+                    return True
+        return False
 
     def _all_early(self, nodes: Sequence[Inner], around: Around, given: Set[str]) -> list[Inner]:
         """What an innermost loop holds, or a case in it, with loads in front of branches.

@@ -17,7 +17,7 @@ from loopbook.sdfg.gram import with_halves
 from loopbook.sdfg.incomplete_tiles import with_loops_kept
 from loopbook.sdfg.restrict import with_restrict
 from loopbook.sdfg.restrict_in_threads import with_restrict_in_threads
-from loopbook.sdfg.seldom import with_seldom_wraps
+from loopbook.sdfg.seldom import with_seldom_choices, with_seldom_wraps
 from loopbook.toolchain import compiler
 from loopbook.toolchain.stderr import quiet_stderr
 
@@ -166,7 +166,7 @@ def _source(sdfg: StructuredSDFG, target: str, noalias: bool) -> str:
     own = code[preamble.end() :]
     said = with_halves(with_loops_kept(own))
     if noalias:
-        said = with_restrict_in_threads(with_seldom_wraps(with_restrict(said)))
+        said = with_restrict_in_threads(with_seldom_choices(with_seldom_wraps(with_restrict(said))))
     if target in targets.TARGETS:
         said = with_blas_threads(said, target)
     if said == own:
