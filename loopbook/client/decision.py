@@ -219,6 +219,8 @@ RULED = {
     "order": "loops in the order in which the arrays lie in memory",
     "kept": "elements that innermost loops read and do not change are loaded once",
     "collapsed": "rows that are short, and follow each other in memory, as one",
+    "apart": "maths functions apart from what iterations hand on to each other",
+    "pivots": "rows and columns of a matrix apart from the pivot's",
     "strips": "sums or recurrences along which nothing lies side by side, some beside each other",
     "columns": "rows that meet the same sets of the caches, some columns at a time",
     "tiles": "a product, in tiles that stay in registers",

@@ -20,6 +20,7 @@ from loopbook.rules.base import Steps
 from loopbook.rules.costly import costly_apart
 from loopbook.rules.decisions import SampledDecisions
 from loopbook.rules.invariants import kept_elements
+from loopbook.rules.pivots import pivot_cuts
 from loopbook.rules.recurrences import recurrences_together
 from loopbook.rules.registers import multiplies, packed_tiles, register_tiles
 from loopbook.rules.shared_sums import shared_sums
@@ -36,8 +37,9 @@ vectors."""
 
 def by_rules(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
     """The choice of the first rule that has a legal one for this nest, machine and target."""
-    if found := beside_recurrences(nest, fit, context):
-        return found
+    for rule in (beside_recurrences, at_pivots):
+        if found := rule(nest, fit, context):
+            return found
     for tier, steps in _rules(nest, context):
         if found := _choice(tier, nest, steps, fit):
             return found
@@ -64,7 +66,14 @@ def beside_recurrences(nest: Nest, fit: Fits, context: TuningContext) -> tuple[C
             if isinstance(found, Fit) and not found.dropped:
                 steps = found.recipe
                 break
-    return (Choice("strips", None, 0.0, steps, 0, 1.0),) if len(steps) else ()
+    return (Choice("apart", None, 0.0, steps, 0, 1.0),) if len(steps) else ()
+
+
+def at_pivots(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
+    """Cuts at a matrix's pivot, whatever else is stored beside it, as the way of a path."""
+    steps = [] if context.parallel else pivot_cuts(nest, Random(0), context)
+    found = fit(nest, Recipe(tuple(steps))) if steps else None
+    return (Choice("pivots", None, 0.0, found.recipe, 0, 1.0),) if isinstance(found, Fit) else ()
 
 
 def in_registers(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:

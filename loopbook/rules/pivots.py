@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from loopbook.program.nest import Nest
+from loopbook.program.nest import Nest, Stride
 from loopbook.rules.base import Steps, TuningContext, step
 from loopbook.rules.sampled import on_nests, seeds
 
@@ -42,13 +42,22 @@ def fitted_pivot_cuts(nest: Nest, context: TuningContext) -> list[Steps]:
 
 
 def _pivots(nest: Nest) -> tuple[str, ...]:
-    """Pivot, row and column loop: three over the same range, one inside the other, one array."""
-    written = [container for container in nest.arrays if container.written]
+    """Pivot, row and column loop: three over the same range, one inside the other, that write some
+    array and read another row of it."""
     loops = nest.loops
     perfect = len(loops) == 3 and [loop.parent for loop in loops] == [-1, 0, 1]
-    if not perfect or len(nest.arrays) != 1 or len(written) != 1:
+    if not perfect or not any(_reads_pivot(nest, one.index) for one in nest.arrays if one.written):
         return ()
     ranges = {
         (loop.init, loop.condition.replace(loop.indvar, "_").replace(" ", "")) for loop in loops
     }
     return tuple(loop.name for loop in loops) if len(ranges) == 1 else ()
+
+
+def _reads_pivot(nest: Nest, array: int) -> bool:
+    """Whether an array is read along with the outermost of three loops as well as written."""
+    return any(
+        one.container == array and not one.write and one.strides[0] != Stride.ZERO
+        for one in nest.accesses
+        if len(one.strides) == len(nest.loops)
+    )

@@ -37,6 +37,7 @@ class Hoist(Step):
     textbook = "scalar replacement of an invariant element"
     source = "Callahan, Carr and Kennedy, PLDI 1990"
     example = "hoist L1"
+    refines = True
     traits = {"pivots": 1.0}
 
     loop = Loop()

@@ -32,6 +32,7 @@ class IfConvert(Step):
     textbook = "if-conversion"
     source = "Allen, Kennedy, Porterfield and Warren, POPL 1983"
     example = "if_convert L0"
+    refines = True
     traits = {"pivots": 2.0}
 
     loop = Loop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from random import Random
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from sdfg_kit import bench_of, check_recipe, matmul, nests_of, steps
 from sdfg_kit import random as filled
 
+import loopbook
 from loopbook.errors import IllegalStepError
 from loopbook.program.accesses import accesses
 from loopbook.rules import TuningContext, seed_population
@@ -160,3 +162,40 @@ def test_what_a_loop_may_change_is_not_loaded_before_it(recipe):
     (single,) = steps(recipe)
     with pytest.raises(IllegalStepError, match="not known to be legal"):
         bench.apply(*single)
+
+
+def paths_and_ways(D, P):
+    for k in range(D.shape[0]):
+        for i in range(D.shape[0]):
+            for j in range(D.shape[0]):
+                if D[i, k] + D[k, j] < D[i, j]:
+                    D[i, j] = D[i, k] + D[k, j]
+                    P[i, j] = k
+
+
+def ways_by_rows(D, P):
+    for k in range(D.shape[0]):
+        for i in range(D.shape[0]):
+            d = D[i, k]
+            for j in range(D.shape[0]):
+                s = d + D[k, j]
+                if s < D[i, j]:
+                    D[i, j] = s
+                    P[i, j] = P[k, j]
+
+
+@pytest.mark.parametrize("kernel", [paths_and_ways, ways_by_rows])
+def test_ways_beside_paths(kernel):
+    compiled = loopbook.native(kernel, strict=True, target="sequential")
+    for n in (40, 9, 3, 1):
+        got = [filled(n, n) * 7 % 5 + 0.25, whole(n, n)]
+        if n == 9:
+            got[0][4, 4] = -0.5  # a circle that shortens what goes round it
+        expected = copy.deepcopy(got)
+        compiled(*got)
+        kernel(*expected)
+        for one, other in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        if n == 40:
+            (report,) = compiled.plan.nests
+            assert report.recipe.startswith("cut L1 L0\n")
