@@ -26,7 +26,7 @@ from loopbook.program.tree import Program
 from loopbook.program.wraps import wraps
 from loopbook.program.write import write
 from loopbook.sdfg import passes, program
-from loopbook.sdfg.carried_products import with_carried_products
+from loopbook.sdfg.carried_sums import with_carried_sums
 from loopbook.sdfg.cells import with_scalars_for_cells
 from loopbook.sdfg.conditional_sums import with_conditional_sums
 from loopbook.sdfg.decided import decide
@@ -380,7 +380,7 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
     mended = tree
     if decided:
         mended = with_conditional_sums(found_in_vectors(decide(tree)))
-        mended = with_own_extremes(with_block_searches(with_carried_products(mended)))
+        mended = with_own_extremes(with_block_searches(with_carried_sums(mended)))
     mended = with_short_words(divide_once(keep_signs(mended)))
     mended = narrowed(keep_stores_apart(keep_vectors_inside(mended)))
     return sdfg if mended is tree else program.parse(dumped(write(mended)))

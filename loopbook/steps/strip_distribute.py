@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from loopbook.dependence import carries_nothing, linear
@@ -11,14 +11,11 @@ from loopbook.program.accesses import accesses, own_symbols, written
 from loopbook.program.dataflow import (
     Block,
     MathsCall,
-    Operation,
     Statement,
-    container_at,
-    in_order,
-    part,
 )
 from loopbook.program.tree import SEQUENTIAL, VECTORISED, Program, Schedule
 from loopbook.program.types import Scalar
+from loopbook.program.units import units as in_units
 from loopbook.steps.arguments import Loop, TileSize
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
@@ -175,7 +172,7 @@ class _Parts:
         for node in loop.body.children:
             if not isinstance(node, Block) or type(node) is not Statement or not step:
                 raise IllegalStepError("its body is not straight-line code")
-            units += _units(node)
+            units += in_units(node)
         graph = _Graph(program, loop, units)
         carried = graph.carried
         if not carried:
@@ -215,32 +212,6 @@ class _Parts:
 
 def _is_costly(unit: Block) -> bool:
     return any(isinstance(node, MathsCall) and node.name in COSTLY for node in unit.nodes)
-
-
-def _units(block: Block) -> Iterator[Block]:
-    """A block's operations, and copies, one by one.
-
-    Raises:
-        IllegalStepError: they cannot be.
-    """
-    direct = [
-        memlet
-        for memlet in block.memlets
-        if not isinstance(block.nodes[memlet.source], Operation)
-        and not isinstance(block.nodes[memlet.target], Operation)
-    ]
-    stored: set[str] = set()
-    for place in in_order(block):
-        name = container_at(block, place)
-        if block.inputs[place]:
-            stored.add(name)
-        elif name in stored:
-            raise IllegalStepError(f"{name} is read as it was before, after it is set")
-        if isinstance(block.nodes[place], Operation):
-            yield part(block, [m for m in block.memlets if place in (m.source, m.target)])
-        for memlet in direct:
-            if memlet.source == place:
-                yield part(block, [memlet])
 
 
 class _Graph:

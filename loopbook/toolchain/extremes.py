@@ -6,7 +6,7 @@ then. It may not conclude from that that the result has none, nor that there is 
 hence the empty statement, which may do anything to a number for all that is known.
 
 Where the processor has no instruction for a product and a sum, C's ``fma`` takes a hundred: there
-it is both (see `loopbook.sdfg.carried_products`).
+it is both (see `loopbook.sdfg.carried_sums`).
 
 Python's own ``max`` gives its first argument unless the second one is greater: with a NaN or a zero
 below 0, too, that is one instruction of vectors.
