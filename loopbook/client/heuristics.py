@@ -22,7 +22,7 @@ from loopbook.rules.decisions import SampledDecisions
 from loopbook.rules.invariants import kept_elements
 from loopbook.rules.pivots import pivot_cuts
 from loopbook.rules.recurrences import recurrences_together
-from loopbook.rules.registers import multiplies, packed_tiles, register_tiles
+from loopbook.rules.registers import multiplies, packed_tiles, register_tiles, roles
 from loopbook.rules.shared_sums import shared_sums
 from loopbook.rules.short_rows import one_row, rows_added, short_rows
 from loopbook.rules.space import combine
@@ -97,11 +97,10 @@ def in_registers(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice,
 def _sums_over_several(nest: Nest) -> bool:
     """Whether a nest is a product of rows and columns that are summed up over several loops."""
     band, *others = bands(nest)
-    moving = [loop for loop in band.loops if band.moves_output(loop)]
-    if others or len(moving) < 2 or len(band.loops) < len(moving) + 2:
+    if others or (found := roles(band)) is None:
         return False
-    column = min(moving, key=band.innermost_cost)
-    return any(multiplies(band, row, column) for row in moving if row is not column)
+    rows, column, reductions = found
+    return len(reductions) > 1 and any(multiplies(band, row, column) for row in rows)
 
 
 def _rules(nest: Nest, context: TuningContext) -> Iterator[tuple[str, Steps]]:

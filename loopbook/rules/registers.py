@@ -38,10 +38,10 @@ def register_tiles(band: Band, random: Random, context: TuningContext) -> Steps:
     Van Zee and van de Geijn 2015). Incomplete tiles are peeled off before or after. Where several
     loops reduce, such as those over a window and over channels, all of them may.
     """
-    roles = _roles(band, random)
-    if roles is None:
+    chosen = _chosen(band, random)
+    if chosen is None:
         return stride_one(band, random, context)
-    row, column, reduction = roles
+    row, column, reduction = chosen
     still = [loop.name for loop in band.loops if not band.moves_output(loop)]
     reductions = still if len(still) > 1 and random.random() < 0.7 else [reduction]
     rows = random.choice(ROWS)
@@ -83,10 +83,10 @@ def packed_tiles(band: Band, random: Random, context: TuningContext) -> Steps:
     the array's last column too: there they are computed in full, on the buffers. (Goto and van de
     Geijn, Anatomy of High-Performance Matrix Multiplication, ACM TOMS 34(3), 2008.)
     """
-    roles = _roles(band, random)
-    if roles is None:
+    chosen = _chosen(band, random)
+    if chosen is None:
         return stride_one(band, random, context)
-    row, column, reduction = roles
+    row, column, reduction = chosen
     by_name = {loop.name: loop for loop in band.loops}
     panels = band.inputs_along(by_name[column], by_name[row])
     if not panels:
@@ -95,7 +95,7 @@ def packed_tiles(band: Band, random: Random, context: TuningContext) -> Steps:
     rows, vectors = random.choice(SMALL_MICRO_TILES if threads else MICRO_TILES)
     columns = vectors * context.lanes
     names = list(band.names)
-    rest = [name for name in names if name not in roles]
+    rest = [name for name in names if name not in chosen]
     sizes = {row: rows, column: columns, reduction: depth(context, columns, random)}
     tiled = sorted(sizes, key=names.index)
     outer = [f"{column}.tile", f"{reduction}.tile"]
@@ -137,14 +137,21 @@ def depth(context: TuningContext, columns: int, random: Random) -> int:
     return max(32, 2 ** (fitting.bit_length() - 1) // random.choice((1, 2, 2, 4)))
 
 
-def _roles(band: Band, random: Random) -> tuple[str, str, str] | None:
-    """Row, column and reduction loop of something like a matrix product."""
+def roles(band: Band) -> tuple[list[Loop], Loop, list[Loop]] | None:
+    """The loops that may be the rows, the one that is the columns, and those that may be the
+    reduction of something like a matrix product; None where some of them are missing."""
     moving = [loop for loop in band.loops if band.moves_output(loop)]
     still = [loop for loop in band.loops if not band.moves_output(loop)]
     if len(moving) < 2 or not still:
         return None
     column = min(moving, key=band.innermost_cost)
-    rows = [loop for loop in moving if loop is not column]
+    return [loop for loop in moving if loop is not column], column, still
+
+
+def _chosen(band: Band, random: Random) -> tuple[str, str, str] | None:
+    """Row, column and reduction loop of something like a matrix product."""
+    if (found := roles(band)) is None:
+        return None
+    rows, column, reductions = found
     row = random.choice(sorted(rows, key=lambda loop: not multiplies(band, loop, column)))
-    reduction = random.choice(still)
-    return row.name, column.name, reduction.name
+    return row.name, column.name, random.choice(reductions).name
