@@ -19,6 +19,7 @@ from loopbook.program.dataflow import (
     Memlet,
     Operation,
     Tasklet,
+    in_order,
 )
 from loopbook.program.expr import Expr
 from loopbook.program.nest import Nest
@@ -137,7 +138,7 @@ def _closes_last(text: str) -> bool:
 
 
 def _statements(block: Block, names: Mapping[str, str]) -> Iterator[str]:
-    for place in _in_order(block):
+    for place in in_order(block):
         node = block.nodes[place]
         if isinstance(node, Operation):
             into = [_element(block, one, one.target, names) for one in block.outputs[place]]
@@ -147,22 +148,6 @@ def _statements(block: Block, names: Mapping[str, str]) -> Iterator[str]:
         for memlet in block.memlets:
             source = _element(block, memlet, memlet.source, names)
             yield f"{_name(block.nodes[memlet.target], names)} = &{source}"
-
-
-def _in_order(block: Block) -> list[int]:
-    """The nodes, each behind those that it takes values from."""
-    found: dict[int, None] = {}
-    waiting = [*range(len(block.nodes))][::-1]
-    opened: set[int] = set()
-    while waiting:
-        place = waiting[-1]
-        before = [one.source for one in block.inputs[place] if one.source not in found]
-        if place in opened or not before:
-            found.setdefault(waiting.pop())
-        else:
-            opened.add(place)
-            waiting += before
-    return list(found)
 
 
 def _value(block: Block, place: int, node: Operation, names: Mapping[str, str]) -> str:

@@ -15,7 +15,6 @@ from itertools import pairwise
 
 from loopbook.errors import SdfgError
 from loopbook.interpreter import intervals
-from loopbook.interpreter.blocks import ordered
 from loopbook.interpreter.ends import Ends, ends_of, extremes
 from loopbook.interpreter.flow import made
 from loopbook.interpreter.intervals import ANYTHING, Interval, exactly, plus, times
@@ -28,6 +27,7 @@ from loopbook.program.dataflow import (
     Memlet,
     Operation,
     Reference,
+    in_order,
 )
 from loopbook.program.expr import Expr, Monomial
 from loopbook.program.tree import Assignments, Branch, Jump, Loop, Node, Program, Sequence, While
@@ -242,7 +242,7 @@ class _Walker:
                     self._touch(end.container, memlet)
         if isinstance(block, LibraryCall) and block.call.code == "GEMM":
             self._product(block)
-        for place in ordered(block):
+        for place in in_order(block):
             if not isinstance(block.nodes[place], Operation):
                 continue
             for memlet in block.outputs[place]:

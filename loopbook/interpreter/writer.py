@@ -17,7 +17,6 @@ from typing import Any
 
 from loopbook.errors import SdfgError
 from loopbook.interpreter.arithmetic import Arithmetic
-from loopbook.interpreter.blocks import cost, ordered
 from loopbook.interpreter.faults import SAID, FaultError, NotInterpretedError
 from loopbook.interpreter.modular import Modular
 from loopbook.interpreter.runtime import RUNTIME, Buffers
@@ -35,6 +34,7 @@ from loopbook.program.dataflow import (
     Operation,
     Reference,
     Tasklet,
+    in_order,
 )
 from loopbook.program.expr import Expr
 from loopbook.program.tree import (
@@ -165,7 +165,7 @@ class _Writer:
 
     def _round(self, body: Sequence, depth: int) -> Iterator[str]:
         """What a loop does each time: what that costs comes off the budget first."""
-        yield f"{' ' * depth}_b -= {1 + cost(body)}; _b < 0 and _late()"
+        yield f"{' ' * depth}_b -= {1 + _cost(body)}; _b < 0 and _late()"
         yield from self._sequence(body, depth)
 
     def _node(self, node: Node, depth: int) -> Iterator[str]:
@@ -264,7 +264,7 @@ class _Writer:
         ):
             yield from self._call(block)
             return
-        for place in ordered(block):
+        for place in in_order(block):
             node = block.nodes[place]
             if isinstance(node, Operation):
                 yield from self._operation(block, place, node)
@@ -384,3 +384,13 @@ class _Writer:
 
 def _initial(kind: Type) -> str:
     return kind.initializer if kind.initializer.isdigit() else "None"
+
+
+def _cost(node: Node) -> int:
+    """Operations that are done once where a node is: those in loops are counted there."""
+    match node:
+        case Block():
+            return sum(1 for _ in node.operations())
+        case Loop() | While():
+            return 1
+    return sum(map(_cost, walk.children(node)))  # pyright: ignore[reportArgumentType]

@@ -6,11 +6,14 @@ flows from which node to which. A memlet names its ends by their places among th
 
 from __future__ import annotations
 
+import heapq
 import sys
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from loopbook.errors import SdfgError
 from loopbook.program.element import NOWHERE, Element, Position
 from loopbook.program.expr import Expr
 from loopbook.program.kept import Kept
@@ -279,15 +282,41 @@ def age(node: Node) -> int:
     return sys.maxsize if node.id is None else node.id
 
 
-def in_order(block: Block) -> Iterator[int]:
-    """The places of a block's nodes, each after those that it takes from."""
-    waiting = [len(memlets) for memlets in block.inputs]
-    ready = [place for place, count in enumerate(waiting) if not count]
-    ready.sort(key=lambda place: age(block.nodes[place]))
+def in_order(block: Block) -> list[int]:
+    """The places of a block's nodes, each after those that it takes from, the oldest first: where
+    one statement reads what another one changes, nothing flows, and their order in the text is that
+    of addresses in docc's memory.
+
+    Raises:
+        SdfgError: the block goes in a circle.
+    """
+    sources = {n: {memlet.source for memlet in into} for n, into in enumerate(block.inputs)}
+    found = oldest_first(block, sources)
+    if len(found) < len(sources):
+        raise SdfgError("a block goes in a circle")
+    return found
+
+
+def oldest_first(block: Block, needs: Mapping[int, Set[int]]) -> list[int]:
+    """Places of a block's nodes, each after those that it needs, the oldest first of those that may
+    come next. Those that wait in a circle are left out.
+
+    Args:
+        needs: the places to put in order, each with those among them that come before it.
+    """
+    waiting = {place: len(others) for place, others in needs.items()}
+    followers: defaultdict[int, list[int]] = defaultdict(list)
+    for place, others in needs.items():
+        for other in others:
+            followers[other].append(place)
+    ready = [(age(block.nodes[place]), place) for place, count in waiting.items() if not count]
+    heapq.heapify(ready)
+    found: list[int] = []
     while ready:
-        place = ready.pop(0)
-        yield place
-        for memlet in block.outputs[place]:
-            waiting[memlet.target] -= 1
-            if not waiting[memlet.target]:
-                ready.append(memlet.target)
+        _, place = heapq.heappop(ready)
+        found.append(place)
+        for follower in followers[place]:
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                heapq.heappush(ready, (age(block.nodes[follower]), follower))
+    return found

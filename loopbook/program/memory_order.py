@@ -18,14 +18,13 @@ a program is refused.
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from loopbook.errors import SdfgError
 from loopbook.program import expr
-from loopbook.program.dataflow import AccessNode, Block, Memlet, Operation, age, part
+from loopbook.program.dataflow import AccessNode, Block, Memlet, Operation, oldest_first, part
 from loopbook.program.element import Position
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.tree import Program
@@ -224,20 +223,7 @@ def _sequence(whole: Block, ahead: defaultdict[int, Places]) -> Sequence[int]:
     for memlet in whole.memlets:
         if memlet.target in needs:
             needs[memlet.target].update(m.source for m in whole.inputs[memlet.source])
-    followers: defaultdict[int, list[int]] = defaultdict(list)
-    for place, others in needs.items():
-        for other in others:
-            followers[other].append(place)
-    ready = [(age(whole.nodes[place]), place) for place, others in needs.items() if not others]
-    heapq.heapify(ready)
-    found: list[int] = []
-    while ready:
-        _, place = heapq.heappop(ready)
-        found.append(place)
-        for follower in followers[place]:
-            needs[follower].discard(place)
-            if not needs[follower]:
-                heapq.heappush(ready, (age(whole.nodes[follower]), follower))
+    found = oldest_first(whole, needs)
     if len(found) < len(operations):
         raise SdfgError("docc needs the old value of an element behind the store of a new one")
     return found
