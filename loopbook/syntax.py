@@ -67,6 +67,11 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
         yield one
 
 
+def mentioned(node: ast.AST) -> set[str]:
+    """All names in a piece of code."""
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
+
+
 def skips(body: Sequence[ast.stmt]) -> bool:
     """Whether a loop's body has a ``continue`` for that loop."""
     return any(

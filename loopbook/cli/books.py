@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from loopbook import display
 from loopbook.cli import files, options, style
 from loopbook.cli.answers import UNSET, Answer, Left, answers, write
 from loopbook.cli.progress import progress
@@ -337,4 +338,4 @@ def _count(json: bool, verb: str, count: int) -> None:
     if json:
         write(Count, {verb: count})
     else:
-        style.tell(f"{options.number(count, 'record')} {verb}")
+        style.tell(f"{display.counted(count, 'record')} {verb}")

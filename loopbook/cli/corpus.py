@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loopbook import display
 from loopbook.cli import options, style
 from loopbook.cli.answers import Answer, answers, write
 from loopbook.cli.progress import progress
@@ -228,7 +229,7 @@ def measure_preparing(
     if json:
         write(Prepared, {"added": added})
     else:
-        style.tell(f"{options.number(added, 'program')} measured")
+        style.tell(f"{display.counted(added, 'program')} measured")
 
 
 def _profiles(path: Path, *, named: bool) -> dict[str, HardwareProfile]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loopbook import display
 from loopbook.cli import options, style
 from loopbook.cli.answers import Answer, answers, write
 from loopbook.cli.queue import NOTHING, Task
@@ -196,7 +197,7 @@ def stop(json: options.Json = False) -> None:
     if json:
         write(Stopped, {"stopped": count})
     else:
-        style.tell(f"{options.number(count, 'farm')} stopped" if count else "no farm runs here")
+        style.tell(f"{display.counted(count, 'farm')} stopped" if count else "no farm runs here")
 
 
 @app.command()

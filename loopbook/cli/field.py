@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from loopbook import targets
+from loopbook import display, targets
 from loopbook.cli import options, style
 from loopbook.cli.answers import Answer, answers, write
 from loopbook.cli.stores import Store, existing
@@ -162,4 +162,4 @@ def forget(record: RecordId, store: Store = None, json: options.Json = False) ->
     if json:
         write(Forgotten, {"forgotten": count})
     else:
-        style.tell(f"{options.number(count, 'voice')} forgotten")
+        style.tell(f"{display.counted(count, 'voice')} forgotten")

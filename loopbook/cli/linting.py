@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from loopbook import display
 from loopbook.cli import options, style
 from loopbook.cli.answers import Answer, answers, write
 from loopbook.cli.deadline import deadline
@@ -75,7 +76,7 @@ def lint(
                 " annotate them to be told all"
             )
     if not refused:
-        count = options.number(len(found), "function")
+        count = display.counted(len(found), "function")
         style.tell(style.verdict(True, f"nothing found in {count}"))
     return 1 if refused else 0
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from loopbook import display
 from loopbook.cli import options, style
 from loopbook.cli.answers import Answer, answers, listed, mirrored, write
 from loopbook.cli.progress import progress
@@ -47,7 +48,7 @@ def hardware(
             ("processor", profile.cpu),
             ("class", profile.key),
             ("instructions", f"{profile.isa}, vectors of {profile.vector_bits} bits"),
-            ("cores", f"{profile.cores}, {options.number(profile.threads, 'thread')} used"),
+            ("cores", f"{profile.cores}, {display.counted(profile.threads, 'thread')} used"),
             ("caches", ", ".join(f"{size // KIB:,} KiB" for size in caches if size)),
             ("peak", f"{profile.peak_gflops:.1f} GFLOP/s" if profile.peak_gflops else ""),
             ("memory", f"{profile.bandwidth_gbs:.1f} GB/s" if profile.bandwidth_gbs else ""),

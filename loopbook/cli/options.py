@@ -71,11 +71,6 @@ def read_sizes(options: list[str] | None) -> dict[str, int]:
     return sizes
 
 
-def number(count: int, what: str) -> str:
-    """Such as "1 task" and "2 tasks"."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
 def counts(numbers: Mapping[str, int]) -> str:
     """How many there are of each, for people."""
     return ", ".join(f"{number} {what}" for what, number in numbers.items())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from loopbook import display
 from loopbook.cli import options, style
 from loopbook.cli.answers import UNSET, Answer, Left, answers, listed, write
 from loopbook.cli.progress import progress
@@ -143,7 +144,7 @@ def _decided(what: str, records: Sequence[str], decide: Callable[[str], bool], j
     if json:
         write(Decided, {what: records})
     else:
-        style.tell(f"{options.number(len(records), 'record')} {what}")
+        style.tell(f"{display.counted(len(records), 'record')} {what}")
 
 
 @app.command()

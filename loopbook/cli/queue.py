@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from loopbook import display
 from loopbook.cli import options, style
 from loopbook.cli.answers import UNSET, Answer, Left, answers, write
 from loopbook.cli.stores import Store, existing, none_yet
@@ -190,7 +191,7 @@ def raise_(tasks: Tasks, store: Store = None, json: options.Json = False) -> Non
     if json:
         write(Raised, {"raised": [one.id for one in raised]})
     else:
-        style.tell(f"{options.number(len(raised), 'task')} raised")
+        style.tell(f"{display.counted(len(raised), 'task')} raised")
 
 
 @app.command()
@@ -204,7 +205,7 @@ def drop(tasks: Tasks, store: Store = None, json: options.Json = False) -> None:
     if json:
         write(Dropped, {"dropped": tasks})
     else:
-        style.tell(f"{options.number(len(tasks), 'task')} dropped")
+        style.tell(f"{display.counted(len(tasks), 'task')} dropped")
 
 
 @contextmanager

@@ -235,7 +235,7 @@ def rm(
     if json:
         write(Removed, {"removed": removed})
     else:
-        style.tell(f"{options.number(len(removed), 'record')} removed")
+        style.tell(f"{display.counted(len(removed), 'record')} removed")
 
 
 def _find(book: Path | None, words: Sequence[str], wanted: Wanted) -> None:

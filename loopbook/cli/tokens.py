@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loopbook import display
 from loopbook.cli import options, style
 from loopbook.cli.answers import Answer, answers, write
 from loopbook.cli.stores import Store, location_of, none_yet
@@ -128,7 +129,7 @@ def revoke(
     if json:
         write(Revoked, {"revoked": count})
     else:
-        style.tell(f"{options.number(count, 'token')} revoked")
+        style.tell(f"{display.counted(count, 'token')} revoked")
 
 
 @contextmanager

@@ -234,10 +234,9 @@ class Planner:
         loop is worth it; nothing where there is neither."""
         if not TARGETS[self._target].parallel:
             return ()
-        alone = copy.copy(self)
-        alone._target, alone._known, alone._decided = for_threads(1).name, {}, {}
-        _, found = alone.plan(nest, embeddings, trips, hot=hot)
-        self._patience = alone._patience
+        alone = self._copy()
+        alone._target = for_threads(1).name
+        found = self._planned_by(alone, nest, embeddings, trips, hot=hot)
         one = found[0] if found else Choice("threads", None, 0.0, Recipe(), 0, 1.0)
         threads = self._context(trips).threads
         recipe = shared_among_threads(nest, self._fit, one.recipe, trips, threads)
@@ -251,12 +250,19 @@ class Planner:
     def _context(self, trips: Trips) -> TuningContext:
         return TuningContext.of(self._layered.hardware(self._target), self._target, trips)
 
-    def _for(self, trials: Trials) -> Planner:
-        """One like this for another form of the program, for what books know of it."""
+    def _copy(self) -> Planner:
+        """One like this that knows nothing yet."""
         other = copy.copy(self)
-        other._trials, other._known, other._decided = trials, {}, {}
-        other._expressions = other._libraries = False
+        other._known, other._decided = {}, {}
         return other
+
+    def _planned_by(
+        self, other: Planner, nest: Nest, embeddings: Embeddings, trips: Trips, *, hot: bool
+    ) -> tuple[Choice, ...]:
+        """What a planner that is changed finds for a nest, in the time that this one has left."""
+        _, found = other.plan(nest, embeddings, trips, hot=hot)
+        self._patience = other._patience
+        return found
 
     def _in_other_form(
         self, nest: Nest, near: tuple[Choice, ...], trips: Trips, hot: bool
@@ -310,11 +316,12 @@ class Planner:
         self, nest: Nest, trials: Trials, trips: Trips, *, hot: bool
     ) -> tuple[Choice, ...]:
         """What books have for a nest of a program that is made of this one."""
-        planner = self._for(trials)
+        other = self._copy()
+        other._trials = trials
+        other._expressions = other._libraries = False
         (embedding,) = self._layered.encoder.encode_many([nest])
-        _, found = planner.plan(nest, lambda: {nest.fingerprint: embedding}, trips, hot=hot)
-        self._patience = planner._patience
-        return found
+        own = {nest.fingerprint: embedding}
+        return self._planned_by(other, nest, lambda: own, trips, hot=hot)
 
     def measured(self, nest: Nest, usable: tuple[Choice, ...], trips: Trips) -> Measurement | None:
         """Times of this very nest as planned, at about the size at hand, if the book has them."""

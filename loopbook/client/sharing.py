@@ -24,7 +24,7 @@ from loopbook.program.tree import Loop, Program, While
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules.base import step
 from loopbook.rules.reductions import held
-from loopbook.rules.threads import SINGLE, proven, waves
+from loopbook.rules.threads import SINGLE, in_waves, proven
 from loopbook.steps import Step, base_name
 
 Names = Mapping[int, str]
@@ -110,13 +110,10 @@ def _count(loop: Loop, base: str, trips: Trips) -> float:
 
 def _in_waves(nest: Nest, fit: Fits, recipe: Recipe, threads: int) -> Recipe | None:
     """Tiles in time, some of which threads work on at the same time; None if there are none."""
-    for place, one in enumerate(recipe.steps):
-        if one.op in ("time_tile", "wavefront") and one.args[0] == "L0":
-            made, parallel = waves(one, threads)
-            steps = [*recipe.steps[:place], made, *recipe.steps[place + 1 :], parallel, SINGLE]
-            tried = fit(nest, Recipe(tuple(steps)))
-            return tried.recipe if isinstance(tried, Fit) and not tried.dropped else None
-    return None
+    if not (steps := in_waves(recipe.steps, threads)):
+        return None
+    tried = fit(nest, Recipe((*steps, SINGLE)))
+    return tried.recipe if isinstance(tried, Fit) and not tried.dropped else None
 
 
 def _outermost(node: walk.Inner | Program, names: Names) -> Iterator[Loop | While]:

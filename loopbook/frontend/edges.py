@@ -36,7 +36,7 @@ from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.tested import whole
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Thing
-from loopbook.syntax import walk
+from loopbook.syntax import mentioned, walk
 
 FARTHEST = 8
 """Iterations at an end that get a loop of their own, at most."""
@@ -209,6 +209,6 @@ def _linear(
             if one is None or other is None:
                 return None
             return one.plus(other, 1 if isinstance(operator, ast.Add) else -1)
-    names = {part.id for part in walk(node) if isinstance(part, ast.Name)}
+    names = mentioned(node)
     value = None if names & known.keys() else whole(t, node)
     return None if value is None else _Linear(0, value, value)

@@ -24,7 +24,7 @@ import ast
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from loopbook.syntax import walk
+from loopbook.syntax import mentioned, walk
 
 WORD = 1 << 63
 
@@ -111,7 +111,7 @@ def _masks(node: ast.BinOp) -> bool:
 
 
 def _may_outgrow(node: ast.BinOp, growing: frozenset[str], least: Mapping[str, int]) -> bool:
-    left, right = _names(node.left), _names(node.right)
+    left, right = mentioned(node.left), mentioned(node.right)
     most = _most(node, least)
     if most is not None and most < WORD:
         return False
@@ -131,7 +131,7 @@ def _growing(body: Sequence[ast.stmt]) -> frozenset[str]:
     needs: dict[str, set[str]] = {}
     values: dict[str, list[ast.expr]] = {}
     for name, value in _given(body):
-        needs.setdefault(name, set()).update(_names(value))
+        needs.setdefault(name, set()).update(mentioned(value))
         values.setdefault(name, []).append(value)
     for _ in needs:
         before = sum(map(len, needs.values()))
@@ -157,7 +157,7 @@ def _growing(body: Sequence[ast.stmt]) -> frozenset[str]:
 def _grows(part: ast.AST, own: set[str]) -> bool:
     if not isinstance(part, ast.BinOp):
         return False
-    left, right = _names(part.left) & own, _names(part.right) & own
+    left, right = mentioned(part.left) & own, mentioned(part.right) & own
     if isinstance(part.op, ast.Mult | ast.LShift):
         return bool(left or right)
     return isinstance(part.op, ast.Add | ast.Sub) and bool(left and right)
@@ -216,10 +216,6 @@ def _number(node: ast.expr) -> int | None:
             if base is not None and places is not None and 0 <= places <= 64 and abs(base) <= 64:
                 return base**places if isinstance(node.op, ast.Pow) else base << places
     return None
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
 
 
 def _given(body: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:

@@ -30,6 +30,7 @@ from loopbook.frontend.results import returned
 from loopbook.frontend.returns import RETURNED, single_exit
 from loopbook.frontend.samples import Samples
 from loopbook.frontend.values import Thing, Unknown, Value
+from loopbook.syntax import mentioned
 
 MODULES = ("numpy", "math")
 
@@ -150,7 +151,7 @@ def _names(tree: ast.Module, file: str) -> dict[str, Any]:
                 names.update(dict.fromkeys(stores([node]), Unknown()))
                 names.update(literals(node))
     if "*" in names:  # nobody knows what that brings
-        used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        used = mentioned(tree)
         names.update({n: Unknown() for n in used - names.keys() if not hasattr(builtins, n)})
     return names
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from loopbook.syntax import walk
+from loopbook.syntax import mentioned, walk
 
 
 def own_names(node: ast.AST) -> frozenset[str]:
@@ -32,7 +32,7 @@ def own_names(node: ast.AST) -> frozenset[str]:
 
 def told_apart(node: ast.FunctionDef) -> ast.FunctionDef:
     """A function whose comprehensions go through names that nothing else has, in place."""
-    return _Renaming({n.id for n in walk(node) if isinstance(n, ast.Name)}).visit(node)
+    return _Renaming(mentioned(node)).visit(node)
 
 
 class _Renaming(ast.NodeTransformer):

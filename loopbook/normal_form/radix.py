@@ -146,12 +146,5 @@ def _nested(strides: Sequence[Polynomial], extents: Sequence[Polynomial]) -> tup
 
 
 def _at_least(one: Polynomial, two: Polynomial) -> bool:
-    """Whether a polynomial of sizes is as large as another one wherever all sizes are 1 or more:
-    written in terms of what they are over 1, it has no negative term."""
-    over: Polynomial = {}
-    for monomial, factor in expr.plus(one, two, -1).items():
-        term: Polynomial = {(): factor}
-        for symbol in monomial:
-            term = expr.product(term, {(symbol,): 1, (): 1})
-        over = expr.plus(over, term)
-    return all(factor >= 0 for factor in over.values())
+    """Whether a polynomial of sizes is as large as another one wherever all sizes are 1 or more."""
+    return all(factor >= 0 for factor in expr.over_one(expr.plus(one, two, -1)).values())

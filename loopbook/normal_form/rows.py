@@ -103,7 +103,9 @@ def _tried(program: Program, one: walk.Inner, other: walk.Inner) -> Program:
     """The program with two neighbours fused; itself if they are not to be, or cannot be."""
     if not (isinstance(one, Loop) and isinstance(other, Loop)):
         return program
-    if not (_has_loops(one) or _has_loops(other)) or not _containers(one) & _containers(other):
+    if not (walk.has_loops(one) or walk.has_loops(other)):
+        return program
+    if not _containers(one) & _containers(other):
         return program
     return _stepped(program, "fuse", one, other)
 
@@ -113,10 +115,6 @@ def _stepped(program: Program, step: str, one: Loop, other: Loop) -> Program:
         return program
     editor = Editor(program, {"L0": one.id, "L1": other.id}, {})
     return program if editor.tried(Step(step, ("L0", "L1"))) else editor.program
-
-
-def _has_loops(loop: Loop) -> bool:
-    return any(isinstance(node, Loop) for node in walk.preorder(loop.body))
 
 
 def _containers(loop: Loop) -> frozenset[str]:
@@ -225,7 +223,7 @@ def _pairs(program: Program) -> Iterator[tuple[Loop, Loop]]:
     for node in walk.preorder(program):
         if isinstance(node, Loop) and len(node.body.children) == 1:
             (inner,) = node.body.children
-            if isinstance(inner, Loop) and not _has_loops(inner):
+            if isinstance(inner, Loop) and not walk.has_loops(inner):
                 yield node, inner
 
 

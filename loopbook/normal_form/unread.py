@@ -15,7 +15,7 @@ nothing is between them (eight sums beside each other, of which one lost what it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from loopbook.program import walk
 from loopbook.program.accesses import own_accesses, own_symbols
@@ -32,16 +32,17 @@ def without_unread_integers(program: Program) -> Program:
     def alone(node: walk.Inner) -> walk.Inner:
         if not isinstance(node, Loop):
             return node
-        busy = [child for child in walk.children(node) if not _is_idle(child, read)]
+        busy = [child for child in walk.children(node) if not is_idle(child, read.isdisjoint)]
         is_nest = len(busy) == 1 and isinstance(busy[0], Loop)
         return walk.with_new(node, busy) if is_nest else node
 
     return walk.rebuilt(program, alone)
 
 
-def _is_idle(node: walk.Inner, read: frozenset[str]) -> bool:
+def is_idle(node: walk.Inner, are_unread: Callable[[set[str]], bool]) -> bool:
+    """Whether a node does nothing, or sets integers that nobody reads."""
     if isinstance(node, Assignments):
-        return all(one.symbol not in read for one in node.assignments)
+        return are_unread({one.symbol for one in node.assignments})
     return type(node) is Statement and not node.nodes
 
 

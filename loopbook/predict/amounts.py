@@ -13,7 +13,7 @@ from loopbook.errors import SdfgError
 from loopbook.program import tree
 from loopbook.program.expr import Polynomial, mentioned
 from loopbook.program.nest import Bound, Loop, Nest
-from loopbook.program.trips import symbol_value
+from loopbook.program.trips import value
 
 UNKNOWN_TRIP = 512
 """Iterations of a loop of which nothing is known."""
@@ -137,10 +137,7 @@ class Amounts:
 def _value(polynomial: Polynomial, values: Mapping[str, float]) -> float | None:
     """A polynomial's value, if all in it is known."""
     try:
-        return sum(
-            factor * math.prod(symbol_value(symbol, values) for symbol in term)
-            for term, factor in polynomial.items()
-        )
+        return value(polynomial, values)
     except (KeyError, ArithmeticError, SdfgError):
         return None
 

@@ -181,6 +181,27 @@ def mentioned(a: Polynomial) -> set[str]:
     return {name for monomial in a for symbol in monomial for name in symbols(symbol)}
 
 
+def growth(a: Polynomial, variable: str) -> dict[Monomial, int]:
+    """What a polynomial grows by from one iteration of a loop to the next; of its products, too."""
+    return {
+        tuple(name for name in monomial if name != variable): factor
+        for monomial, factor in a.items()
+        if variable in mentioned({monomial: factor})
+    }
+
+
+def over_one(a: Polynomial) -> dict[Monomial, int]:
+    """A polynomial in terms of what its symbols are over 1: without negative factors, it is 0 or
+    more wherever all symbols are 1 or more, as sizes are."""
+    total: dict[Monomial, int] = {}
+    for monomial, factor in a.items():
+        term: Polynomial = {(): factor}
+        for symbol in monomial:
+            term = product(term, {(symbol,): 1, (): 1})
+        total = plus(total, term)
+    return total
+
+
 def text(a: Polynomial) -> str:
     """A polynomial as docc reads it, in parentheses unless it is one word."""
     terms = (

@@ -130,14 +130,6 @@ def _least(a: Polynomial, around: Around) -> Iterator[Polynomial]:
 
 
 def _is_positive(a: Polynomial) -> bool:
-    """Whether a polynomial of sizes is 0 or more: without negative factors if each size is written
-    as one more than something."""
-    total: Polynomial = {}
-    for monomial, value in a.items():
-        term: Polynomial = {(): value}
-        for name in monomial:
-            if not NAME.fullmatch(name):
-                return False
-            term = expr.product(term, {(name,): 1, (): 1})
-        total = expr.plus(total, term)
-    return all(value >= 0 for value in total.values())
+    """Whether a polynomial of sizes is 0 or more."""
+    plain = all(NAME.fullmatch(name) for monomial in a for name in monomial)
+    return plain and all(factor >= 0 for factor in expr.over_one(a).values())

@@ -28,7 +28,7 @@ def trip_counts(nest: Nest, symbols: Mapping[str, int]) -> dict[str, int]:
         try:
             bounds = loop.bounds
             step = bounds.step or 1
-            first = max(_value(low, values) for low in bounds.lows)
+            first = max(value(low, values) for low in bounds.lows)
             ends = list(_ends(bounds, loop.indvar, step, values))
             if ends:
                 last = min(ends) if step > 0 else max(ends)
@@ -73,11 +73,11 @@ def _ends(bounds: Bounds, variable: str, step: int, values: Mapping[str, float])
         rest = dict(room)
         factor = rest.pop((variable,), 0)
         if factor * step < 0:
-            gap = _value(rest, values) + 1
+            gap = value(rest, values) + 1
             yield math.ceil(gap / -factor) if step > 0 else math.floor(-gap / factor)
 
 
-def _value(polynomial: Polynomial, values: Mapping[str, float]) -> float:
+def value(polynomial: Polynomial, values: Mapping[str, float]) -> float:
     """A polynomial's value.
 
     Raises:
@@ -97,10 +97,10 @@ def symbol_value(text: str, values: Mapping[str, float]) -> float:
     match expr.parse(text):
         case ast.Call(func=ast.Name(id="idiv"), args=[over, under]):
             over, under = (
-                _value(expr.polynomial(ast.unparse(one)), values) for one in (over, under)
+                value(expr.polynomial(ast.unparse(one)), values) for one in (over, under)
             )
             return math.floor(over / under)
         case ast.Call(func=ast.Name(id="min" | "max" as name), args=args):
-            found = [_value(expr.polynomial(ast.unparse(one)), values) for one in args]
+            found = [value(expr.polynomial(ast.unparse(one)), values) for one in args]
             return min(found) if name == "min" else max(found)
     raise KeyError(text)

@@ -104,6 +104,11 @@ def outermost(node: Program | Inner) -> Iterator[Loop | While]:
     yield from inner or ([node] if isinstance(node, While) else [])
 
 
+def has_loops(loop: Loop) -> bool:
+    """Whether other loops stand in a loop."""
+    return any(isinstance(node, Loop) for node in preorder(loop.body))
+
+
 def path_to(node: Program | Inner, wanted: Program | Inner) -> Path | None:
     """The first place where a node itself stands; None if it stands nowhere."""
     return next((path for path, inner in places(node) if inner is wanted), None)

@@ -16,7 +16,7 @@ from random import Random
 from loopbook.program.nest import Loop
 from loopbook.rules.bands import Band
 from loopbook.rules.base import Steps, TuningContext, reorder, step, with_tiles
-from loopbook.rules.registers import MICRO_TILES, depth, packed_tiles
+from loopbook.rules.registers import MICRO_TILES, depth, packed_tiles, roles
 
 
 @dataclass(frozen=True)
@@ -61,18 +61,11 @@ def staircase_tiles(band: Band, random: Random, context: TuningContext) -> Steps
 
 def staircase(band: Band) -> Staircase | None:
     """The band as such a product; None if it is none."""
-    moving = [loop for loop in band.loops if band.moves_output(loop)]
-    still = [loop for loop in band.loops if not band.moves_output(loop)]
-    if len(moving) < 2:
+    if (found := roles(band)) is None:
         return None
-    column = min(moving, key=band.innermost_cost)
-    for row in moving:
-        for reduction in still:
-            if row is not column:
-                found = related(band.names, row, column, reduction)
-                if found is not None:
-                    return found
-    return None
+    rows, column, reductions = found
+    tried = (related(band.names, row, column, one) for row in rows for one in reductions)
+    return next((made for made in tried if made is not None), None)
 
 
 def related(order: tuple[str, ...], row: Loop, column: Loop, reduction: Loop) -> Staircase | None:

@@ -41,16 +41,23 @@ def waves(time: Step, threads: int) -> Steps:
     return [made, step("parallel", f"{loop}.tile")]
 
 
+def in_waves(steps: Sequence[Step], threads: int) -> Steps:
+    """The steps with threads for their tiles in time; nothing where there are none."""
+    for place, found in enumerate(steps):
+        if found.op in ("time_tile", "wavefront") and found.args[0] == "L0":
+            made, parallel = waves(found, threads)
+            return [*steps[:place], made, *steps[place + 1 :], parallel]
+    return []
+
+
 def threaded(steps: Sequence[Step], threads: int) -> list[Steps]:
     """The steps with threads, in several ways, and without; not all of them need be legal.
 
     None gets threads that it does not ask for: what the recipe leaves alone had one thread when it
     was found to be fast.
     """
-    for place, found in enumerate(steps):
-        if found.op in ("time_tile", "wavefront") and found.args[0] == "L0":
-            made, parallel = waves(found, threads)
-            return [[*steps[:place], made, *steps[place + 1 :], parallel], [*steps, SINGLE]]
+    if made := in_waves(steps, threads):
+        return [made, [*steps, SINGLE]]
     tiled = [f"{s.args[0]}.tile" for s in steps if s.op in ("tile", "strip_and_sink")]
     blocked = [f"{name}.tile" for s in steps if s.op == "block" for name in s.args[1::-1]]
     outer = list(dict.fromkeys([*tiled, *blocked, "L0"]))

@@ -94,7 +94,7 @@ class _Work:
                     return False
                 continue
             used = frozenset[str]().union(*(index.symbols for index in access.subset))
-            *outer, last = [_growth(one.polynomial, loop.variable) for one in access.subset]
+            *outer, last = [expr.growth(one.polynomial, loop.variable) for one in access.subset]
             if used & changed or any(outer) or last not in ({}, {(): 1}):
                 return False
             if last and used & counters:
@@ -176,12 +176,3 @@ def _may_change_places(loop: Loop, steps: Sequence[Loop]) -> bool:
 def _header(loop: Loop) -> frozenset[str]:
     found = loop.init.symbols | loop.condition.symbols | loop.update.symbols
     return found - {loop.variable}
-
-
-def _growth(index: expr.Polynomial, variable: str) -> dict[expr.Monomial, int]:
-    """What an index grows by from one iteration to the next; of its products, too."""
-    return {
-        tuple(name for name in monomial if name != variable): factor
-        for monomial, factor in index.items()
-        if variable in expr.mentioned({monomial: factor})
-    }

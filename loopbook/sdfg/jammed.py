@@ -71,7 +71,7 @@ def _rows(program: Program) -> Iterator[tuple[int, int]]:
         inside = [(p, node) for p, node in walk.places(along) if isinstance(node, Loop) and p]
         if along.schedule != SEQUENTIAL or not inside:
             continue
-        if any(_holds_loops(loop) or not _is_short(loop) for _, loop in inside):
+        if any(walk.has_loops(loop) or not _is_short(loop) for _, loop in inside):
             continue
         for below, loop in inside:
             if WRITTEN_OUT in loop.schedule.properties and _is_across(along, loop):
@@ -86,10 +86,6 @@ def _is_short(loop: Loop) -> bool:
     ).keys() - {()}
 
 
-def _holds_loops(loop: Loop) -> bool:
-    return any(isinstance(node, Loop) for node in walk.preorder(loop.body))
-
-
 def _is_across(along: Loop, row: Loop) -> bool:
     """Whether all that a loop uses lies beside each other for the loop around it, and some of it
     does not for itself."""
@@ -100,21 +96,12 @@ def _is_across(along: Loop, row: Loop) -> bool:
                 continue
             index = expr.polynomial(access.subset[-1].text)
             outer = [expr.polynomial(one.text) for one in access.subset[:-1]]
-            if _step(index, along.variable) not in BESIDE:
+            if expr.growth(index, along.variable) not in BESIDE:
                 return False
-            if any(_step(one, along.variable) for one in outer):
+            if any(expr.growth(one, along.variable) for one in outer):
                 return False
-            moved = _step(index, row.variable)
-            across |= moved not in BESIDE or any(_step(o, row.variable) for o in outer)
+            moved = expr.growth(index, row.variable)
+            across |= moved not in BESIDE or any(expr.growth(o, row.variable) for o in outer)
     except SdfgError:
         return False
     return across
-
-
-def _step(index: expr.Polynomial, variable: str) -> dict[expr.Monomial, int]:
-    """What an index grows by from one iteration to the next; of its products, too."""
-    return {
-        tuple(name for name in monomial if name != variable): factor
-        for monomial, factor in index.items()
-        if variable in expr.mentioned({monomial: factor})
-    }

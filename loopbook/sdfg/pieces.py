@@ -18,10 +18,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from loopbook.normal_form.unread import is_idle
 from loopbook.program.accesses import own_accesses, own_names
 from loopbook.program.dataflow import Block
 from loopbook.program.rename import renamed
-from loopbook.program.tree import Assignments, Branch, Loop, Opaque, Program, While
+from loopbook.program.tree import Branch, Loop, Opaque, Program, While
 from loopbook.program.types import Pointer
 from loopbook.program.walk import Inner, children, with_children
 
@@ -102,7 +103,7 @@ class Cut:
 
     def _sequence(self, nodes: Sequence[Inner], inside: bool) -> tuple[Inner, ...]:
         made: list[Inner] = []
-        for group in self._groups([node for node in nodes if not self._is_idle(node)]):
+        for group in self._groups([node for node in nodes if not is_idle(node, self._are_unread)]):
             content = self._content(group)
             if not content.loops:
                 made += group
@@ -112,12 +113,9 @@ class Cut:
                 made += [self._inside(node, inside) for node in group]
         return tuple(made)
 
-    def _is_idle(self, node: Inner) -> bool:
-        """Whether a node does nothing, or sets whole numbers that nobody asks for."""
-        if isinstance(node, Assignments):
-            own = {one.symbol for one in node.assignments}
-            return own.isdisjoint(self._whole.public) and all(self._total[n] == 1 for n in own)
-        return isinstance(node, Block) and not node.nodes
+    def _are_unread(self, names: set[str]) -> bool:
+        """Whether integers are mentioned where they get their values, and nowhere else."""
+        return names.isdisjoint(self._whole.public) and all(self._total[n] == 1 for n in names)
 
     def _inside(self, node: Inner, inside: bool) -> Inner:
         """A node with what has become of the pieces that it holds."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from loopbook.program.tree import SEQUENTIAL, VECTORISED, Loop
-from loopbook.program.walk import Inner, preorder, rebuilt
+from loopbook.program.walk import Inner, has_loops, rebuilt
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
 
@@ -44,7 +44,7 @@ class Single(Step):
                 return node
             if node.schedule != SEQUENTIAL or node.kind == "for":
                 return node
-            if any(isinstance(inner, Loop) for inner in preorder(node.body)):
+            if has_loops(node):
                 return replace(node, kind="for", reductions=None)
             return replace(node, schedule=VECTORISED)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from loopbook.errors import SdfgError
 from loopbook.sdfg.source import definition
+from loopbook.syntax import mentioned
 
 _numbers = itertools.count()
 
@@ -63,7 +64,7 @@ def _check_elementwise(tree: ast.FunctionDef, ranks: Mapping[str, int]) -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign) and not _is_scalar(node.value, ranks)
         for target in node.targets
-        for name in _names(target)
+        for name in mentioned(target)
     }
     whole = {*ranks, *made}
     known: set[ast.AST] = set()
@@ -112,10 +113,6 @@ def _bare(index: ast.AST) -> set[str]:
     if isinstance(index, ast.Name):
         return {index.id}
     return {name for child in ast.iter_child_nodes(index) for name in _bare(child)}
-
-
-def _names(target: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
 
 
 def _name(node: ast.AST) -> str:

@@ -33,6 +33,7 @@ from loopbook.client.variants.stored import (
 from loopbook.errors import LoweringError
 from loopbook.frontend.inline import parsed
 from loopbook.frontend.records import Making
+from loopbook.syntax import mentioned
 
 
 def unpacked(func: Callable[..., Any], layouts: Sequence[Layout]) -> Callable[..., Any]:
@@ -45,7 +46,7 @@ def unpacked(func: Callable[..., Any], layouts: Sequence[Layout]) -> Callable[..
         raise LoweringError("a tuple, given to what is no function written with def")
     node = copy.deepcopy(parsed(func))
     names = _parameters(node)
-    new = _Parameters({n.id for n in ast.walk(node) if isinstance(n, ast.Name)} | set(names))
+    new = _Parameters(mentioned(node) | set(names))
     begun: list[ast.stmt] = []
     own: dict[Field, str] = {}
     back: list[Field] = []

@@ -50,7 +50,7 @@ def ufunc(*functions: Any, cost: int = 1) -> Callable[[Form], Form]:
             result = lift(t, lambda *scalars: form(t.code, *scalars), *args, cost=cost)
             if dtype is not None:
                 result = cast(t, result, np.dtype(t.python(dtype)))
-            return into(t, out, result, where) if out is not None or where is not None else result
+            return into(t, out, result, where)
 
         def strong(t: Translator, *args: Value, **kwargs: Value) -> Value:
             """NumPy's functions give NumPy's numbers, also of Python's."""
@@ -299,7 +299,7 @@ def clip(
     if high is not None and not (isinstance(high, Thing) and high.value is None):
         result = lift(t, lambda x, y: choices.extreme(t.code, "<", x, y), result, high, cost=2)
     result = strong(result) if isinstance(result, Scalar) else result
-    return into(t, out, result) if out is not None else result
+    return into(t, out, result)
 
 
 ELEMENTWISE.add(np.clip)

@@ -120,7 +120,7 @@ def matmul(t: Translator, a: Value, b: Value, out: Value | None = None) -> Value
     from loopbook.frontend.constructs.elementwise import into
 
     result = _matrices(t, a, b, scalars=False)
-    return into(t, out, result) if out is not None else result
+    return into(t, out, result)
 
 
 @lowers(np.dot, method="dot")
@@ -136,7 +136,7 @@ def dot(t: Translator, a: Value, b: Value, out: Value | None = None) -> Value:
         result = contract(t, [left, right], [first + "y", "yz"], first + "z")
     else:
         result = _matrices(t, a, b, scalars=True)
-    return into(t, out, result) if out is not None else result
+    return into(t, out, result)
 
 
 @lowers(np.vdot)

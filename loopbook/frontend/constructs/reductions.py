@@ -65,6 +65,22 @@ def _operand(t: Translator, a: Value, axis: Value | None, keepdims: Value | None
     return t.array(a)
 
 
+def _chosen(t: Translator, a: Value, where: Value | None, otherwise: Scalar) -> Value:
+    """What is reduced: where ``where=`` leaves an element out, one that changes nothing."""
+    return a if where is None else FUNCTIONS[np.where](t, where, t.array(a), otherwise)
+
+
+def _begun(
+    t: Translator,
+    operator: type[ast.operator],
+    initial: Value | None,
+    result: Value,
+    dtype: np.dtype,
+) -> Value:
+    """A result together with what ``initial=`` begins with."""
+    return result if initial is None else operate(t, operator, result, cast(t, initial, dtype))
+
+
 def total_of(t: Translator, a: Array, axes: tuple[int, ...], dtype: np.dtype) -> Array:
     """The sum of an array over axes, not computed yet."""
     own_axes = [axis for axis in range(a.rank) if axis not in axes]
@@ -101,8 +117,7 @@ def sum_(
     initial: Value | None = None,
     where: Value | None = None,
 ) -> Value:
-    if where is not None:
-        a = FUNCTIONS[np.where](t, where, t.array(a), arith.constant(0))
+    a = _chosen(t, a, where, arith.constant(0))
     array = _operand(t, a, axis, keepdims)
     axes = axes_of(t, axis, array.rank)
     target = types.summed(array.dtype) if dtype is None else np.dtype(t.python(dtype))
@@ -113,9 +128,7 @@ def sum_(
     if target not in types.SUPPORTED and target != types.summed(array.dtype):
         raise t.code.fail(f"sums of {array.dtype}; convert to int64 first")
     result = keep(t, total_of(t, array, axes, target), array.rank, axes, flag(t, keepdims))
-    if initial is not None:
-        result = operate(t, ast.Add, result, cast(t, initial, target))
-    return into(t, out, result) if out is not None else result
+    return into(t, out, _begun(t, ast.Add, initial, result, target))
 
 
 def count_of(t: Translator, array: Array, axes: tuple[int, ...]) -> Scalar:
@@ -159,7 +172,7 @@ def mean(
         summed = t.array(cast(t, summed, FLOAT))
     result = operate(t, ast.Div, summed, count)
     result = keep(t, cast(t, result, kind), array.rank, axes, flag(t, keepdims))
-    return into(t, out, result) if out is not None else result
+    return into(t, out, result)
 
 
 def _mean_of_some(
@@ -178,7 +191,7 @@ def _mean_of_some(
     everywhere = FUNCTIONS[np.broadcast_to](t, where, Tup(tuple(map(arith.whole, array.shape))))
     count = sum_(t, everywhere, axis, keepdims=keepdims)
     result = cast(t, operate(t, ast.Div, total, count), kind)
-    return into(t, out, result) if out is not None else result
+    return into(t, out, result)
 
 
 def _chosen_ones(t: Translator, array: Array, dtype: np.dtype) -> tuple[Scalar, Scalar]:
@@ -214,7 +227,7 @@ def extreme_of(symbol: str) -> Callable[..., Value]:
         if where is not None:
             if first is None:
                 raise t.code.fail("the extreme of some elements without an initial one")
-            a = FUNCTIONS[np.where](t, where, t.array(a), first)
+            a = _chosen(t, a, where, first)
         array = t.array(a)
         axes = axes_of(t, axis, array.rank)
         if first is not None:
@@ -236,7 +249,7 @@ def extreme_of(symbol: str) -> Callable[..., Value]:
             lambda best, x: choices.extreme(t.code, symbol, best, x), array.dtype,
             flag(t, keepdims),
         )  # fmt: skip
-        return into(t, out, result) if out is not None else result
+        return into(t, out, result)
 
     return lowering
 
@@ -262,8 +275,7 @@ def prod(
     initial: Value | None = None,
     where: Value | None = None,
 ) -> Value:
-    if where is not None:
-        a = FUNCTIONS[np.where](t, where, t.array(a), arith.constant(1))
+    a = _chosen(t, a, where, arith.constant(1))
     array = t.array(a)
     kind = types.summed(array.dtype) if dtype is None else np.dtype(t.python(dtype))
     if dtype is not None:
@@ -281,9 +293,7 @@ def prod(
         t, array, axes, lambda _: first, lambda x, y: arith.binary(t.code, "*", x, y), kind,
         flag(t, keepdims),
     )  # fmt: skip
-    if initial is not None:
-        result = operate(t, ast.Mult, result, cast(t, initial, kind))
-    return into(t, out, result) if out is not None else result
+    return into(t, out, _begun(t, ast.Mult, initial, result, kind))
 
 
 def _quantifier(symbol: str) -> Callable[..., Value]:

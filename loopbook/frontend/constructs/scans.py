@@ -115,7 +115,7 @@ def _cumulative(scan: Callable[..., Array]) -> Callable[..., Value]:
             array, axis = t.array(FUNCTIONS[np.ravel](t, array)), None
         place = 0 if axis is None or isinstance(axis, Thing) else t.python(axis) % array.rank
         result = scan(t, array if kind is not None else _to_sum(t, array), place)
-        return result if out is None else into(t, out, result)
+        return into(t, out, result)
 
     return lowering
 

@@ -69,7 +69,7 @@ def var(
         count = at_least_none(code, arith.binary(code, "-", count, t.number(ddof)))
     result = lift(t, lambda x: arith.binary(code, "/", x, count), total, cost=4)
     result = keep(t, result, array.rank, axes, flag(t, keepdims))
-    return into(t, out, result) if out is not None else result
+    return into(t, out, result)
 
 
 def at_least_none(code: Code, count: Scalar) -> Scalar:
@@ -92,7 +92,7 @@ def std(
 ) -> Value:
     squares = var(t, a, axis, dtype, ddof=ddof, keepdims=keepdims)
     result = lift(t, lambda x: arith.function(t.code, "sqrt", x), squares)
-    return into(t, out, result) if out is not None else result
+    return into(t, out, result)
 
 
 @lowers(np.linalg.norm)

@@ -9,9 +9,9 @@ from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kind, Kinds, assig
 from loopbook.sdfg.known_wrong.source import (
     BlockRewriter,
     base,
-    mentioned,
     without_minus,
 )
+from loopbook.syntax import mentioned
 
 _RANK = {BOOL: 0, INT: 1, FLOAT: 2}
 

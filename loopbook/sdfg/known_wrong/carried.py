@@ -30,7 +30,7 @@ from loopbook.sdfg.known_wrong.source import Source, expression
 from loopbook.sdfg.lost import separated
 from loopbook.sdfg.pieces import LARGE, pairs
 from loopbook.sdfg.unsolved import kept_apart
-from loopbook.syntax import walk
+from loopbook.syntax import mentioned, walk
 from loopbook.toolchain.sandbox import TRIES, run_limited
 
 Outer = TypeVar("Outer", bound=Program | Inner)
@@ -245,7 +245,7 @@ def reads_first(statement: ast.stmt) -> tuple[set[str], set[str]]:
         case ast.AugAssign(target=ast.Name(id=name), value=value):
             return {name, *_read(value)}, {name}
         case ast.For(target=target, iter=counted, body=body):
-            own = {n.id for n in walk(target) if isinstance(n, ast.Name)}
+            own = mentioned(target)
             return _read(counted) | (block_reads(body)[0] - own), set()
         case ast.While(test=test, body=body):
             return _read(test) | block_reads(body)[0], set()

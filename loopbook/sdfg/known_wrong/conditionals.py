@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, Kind, Kinds
-from loopbook.sdfg.known_wrong.source import BlockRewriter
+from loopbook.sdfg.known_wrong.source import BlockRewriter, is_size
 from loopbook.syntax import walk
 
 _SAFE = Kind(FLOAT, 0, 64)
@@ -71,7 +71,7 @@ class Conditionals(BlockRewriter):
         if isinstance(node, ast.Constant | ast.Name | ast.Attribute):
             return None
         if isinstance(node, ast.Subscript):
-            return None if self._shape(node) else self.kinds.of(node)
+            return None if is_size(node) else self.kinds.of(node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
             return None
         for child in _parts(node):
@@ -84,9 +84,6 @@ class Conditionals(BlockRewriter):
             return Kind(BOOL)
         kind = self.kinds.of(node)
         return Kind(kind.what, kind.rank, kind.bits or 64)
-
-    def _shape(self, node: ast.Subscript) -> bool:
-        return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
 
 
 class _Taken(ast.NodeTransformer):

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Sequence
 
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kinds, assigned
-from loopbook.sdfg.known_wrong.source import base, expression, same
+from loopbook.sdfg.known_wrong.source import base, expression, is_size, same
 from loopbook.syntax import walk
 
 LEAST = -(2**53)
@@ -194,13 +194,9 @@ def _reads(value: ast.expr, names: frozenset[str]) -> bool:
     return any(
         node.id in names
         if isinstance(node, ast.Name)
-        else isinstance(node, ast.Subscript) and not _is_size(node)
+        else isinstance(node, ast.Subscript) and not is_size(node)
         for node in walk(value)
     )
-
-
-def _is_size(node: ast.Subscript) -> bool:
-    return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
 
 
 class _Counts(ast.NodeTransformer):
@@ -212,7 +208,7 @@ class _Counts(ast.NodeTransformer):
         self.found = self.elements = False
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        self.elements |= not _is_size(node)
+        self.elements |= not is_size(node)
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:

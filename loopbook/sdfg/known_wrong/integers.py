@@ -12,11 +12,10 @@ from loopbook.sdfg.known_wrong.source import (
     expression,
     filled,
     integer,
-    mentioned,
     same,
     written_out,
 )
-from loopbook.syntax import walk
+from loopbook.syntax import mentioned, walk
 
 
 class Signs:

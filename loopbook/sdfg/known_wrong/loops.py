@@ -13,10 +13,9 @@ from loopbook.sdfg.known_wrong.source import (
     base,
     expression,
     integer,
-    mentioned,
     without_minus,
 )
-from loopbook.syntax import walk
+from loopbook.syntax import mentioned, walk
 
 
 class Loops(BlockRewriter):

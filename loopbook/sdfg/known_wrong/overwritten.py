@@ -6,8 +6,8 @@ import ast
 from types import ModuleType
 
 from loopbook.sdfg.known_wrong.kinds import Kinds, assigned
-from loopbook.sdfg.known_wrong.source import base, mentioned, same
-from loopbook.syntax import walk
+from loopbook.sdfg.known_wrong.source import base, same
+from loopbook.syntax import mentioned, walk
 
 PURE = {"abs", "bool", "float", "int", "len", "max", "min", "pow", "range", "round"}
 """Built-in functions that change nothing."""

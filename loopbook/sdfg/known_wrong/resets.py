@@ -9,8 +9,8 @@ from typing import Any
 
 from loopbook.sdfg.known_wrong.carried import block_reads, reads_first
 from loopbook.sdfg.known_wrong.kinds import BOOL, FLOAT, INT, Kind, Kinds
-from loopbook.sdfg.known_wrong.source import Source, expression, mentioned, statement
-from loopbook.syntax import walk
+from loopbook.sdfg.known_wrong.source import Source, expression, statement
+from loopbook.syntax import mentioned, walk
 
 
 def run(kinds: Kinds) -> None:

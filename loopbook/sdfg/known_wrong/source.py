@@ -166,9 +166,9 @@ def base(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def mentioned(node: ast.AST) -> set[str]:
-    """All names in an expression."""
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
+def is_size(node: ast.Subscript) -> bool:
+    """Whether it is one of an array's sizes, ``A.shape[0]``."""
+    return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
 
 
 def integer(node: ast.AST | None, names: Mapping[str, Any] | None = None) -> int | None:

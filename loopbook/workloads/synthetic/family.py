@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, product
 
 from loopbook.errors import WorkloadError
 from loopbook.workloads.synthetic.program import DTYPES, SIZES, Program, text
@@ -101,3 +101,11 @@ def _values(options: Options, chosen: Choice) -> Sequence[str]:
 def orders(letters: str) -> tuple[str, ...]:
     """All orders of some letters, as words."""
     return tuple("".join(order) for order in permutations(letters))
+
+
+def subsets(letters: Sequence[str]) -> tuple[str, ...]:
+    """All choices of some letters, as values of a field; "0" stands for none of them."""
+    return tuple(
+        "".join(letter for letter, is_in in zip(letters, each, strict=True) if is_in) or "0"
+        for each in product((False, True), repeat=len(letters))
+    )

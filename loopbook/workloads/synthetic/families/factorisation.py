@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise, product
+from itertools import pairwise
 
-from loopbook.workloads.synthetic.family import Choice, Family
+from loopbook.workloads.synthetic.family import Choice, Family, subsets
 from loopbook.workloads.synthetic.program import Code, Program, extent
 
 PATTERNS: dict[str, Sequence[str]] = {
@@ -171,12 +171,9 @@ def _matrices(pattern: str) -> list[str]:
 
 
 def _turned(choice: Choice) -> tuple[str, ...]:
-    """Which matrices are stored the other way round: their names, or "0" for none."""
+    """Which matrices are stored the other way round."""
     matrices = _matrices(choice["pattern"])
-    return tuple(
-        "".join(name for name, is_turned in zip(matrices, each, strict=True) if is_turned) or "0"
-        for each in product((False, True), repeat=len(matrices))
-    )
+    return subsets(matrices)
 
 
 def _divisions(choice: Choice) -> tuple[str, ...]:

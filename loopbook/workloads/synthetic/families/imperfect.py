@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import product
 
-from loopbook.workloads.synthetic.family import Choice, Family
+from loopbook.workloads.synthetic.family import Choice, Family, subsets
 from loopbook.workloads.synthetic.program import Code, Program, extent
 
 PATTERNS: Mapping[str, Sequence[str]] = {
@@ -138,12 +137,9 @@ def _axes(pattern: str) -> dict[str, tuple[str, ...]]:
 
 
 def _turned(choice: Choice) -> tuple[str, ...]:
-    """Which matrices are stored the other way round: their names, or "0" for none."""
+    """Which matrices are stored the other way round."""
     matrices = [name for name in _axes(choice["pattern"]) if name in MATRICES]
-    return tuple(
-        "".join(name for name, is_turned in zip(matrices, each, strict=True) if is_turned) or "0"
-        for each in product((False, True), repeat=len(matrices))
-    )
+    return subsets(matrices)
 
 
 def _joints(choice: Choice) -> tuple[str, ...]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import product
 
-from loopbook.workloads.synthetic.family import Choice, Family
+from loopbook.workloads.synthetic.family import Choice, Family, subsets
 from loopbook.workloads.synthetic.program import Code, Program, extent
 
 PATTERNS = {
@@ -56,13 +55,10 @@ def _own(pattern: str) -> list[str]:
 
 
 def _turned(choice: Choice) -> tuple[str, ...]:
-    """Which matrices are stored the other way round: their names, or "0" for none."""
+    """Which matrices are stored the other way round."""
     text = " ".join(PATTERNS[choice["pattern"]])
     matrices = [name for name in MATRICES if f"{name}[" in text]
-    return tuple(
-        "".join(name for name, is_turned in zip(matrices, each, strict=True) if is_turned) or "0"
-        for each in product((False, True), repeat=len(matrices))
-    )
+    return subsets(matrices)
 
 
 def _joints(choice: Choice) -> tuple[str, ...]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import product
 
-from loopbook.workloads.synthetic.family import Choice, Family
+from loopbook.workloads.synthetic.family import Choice, Family, subsets
 from loopbook.workloads.synthetic.program import Code, Program, extent
 
 PATTERNS = {
@@ -52,12 +51,9 @@ def _arrays(pattern: str) -> dict[str, tuple[str, ...]]:
 
 
 def _turned(choice: Choice) -> tuple[str, ...]:
-    """Which matrices are stored the other way round: their names, or "0" for none."""
+    """Which matrices are stored the other way round."""
     matrices = [name for name in _arrays(choice["pattern"]) if name.isupper()]
-    return tuple(
-        "".join(name for name, is_turned in zip(matrices, each, strict=True) if is_turned) or "0"
-        for each in product((False, True), repeat=len(matrices))
-    )
+    return subsets(matrices)
 
 
 def _sides(choice: Choice) -> tuple[str, ...]:
