@@ -21,9 +21,6 @@ from loopbook.recipes.tasks import Abilities
 from loopbook.targets import THREADS_VARIABLE
 from loopbook.toolchain.sandbox import die_with_parent
 
-PORT = 6379
-"""Of the head, where nodes join; Ray's own default."""
-
 LOST_S = 15
 """Seconds after which a node that does not reach the head ends, to be started anew."""
 

@@ -86,7 +86,7 @@ def conjugate(code: Code, value: Scalar) -> Scalar:
     return Pair((value.real, f"(-{value.imag})"), value.dtype, value.weak)
 
 
-def part(code: Code, value: Scalar, number: int) -> Scalar:
+def part(value: Scalar, number: int) -> Scalar:
     """The real (0) or imaginary (1) part."""
     from loopbook.frontend import arith
 
@@ -155,7 +155,7 @@ def _log_to(base: float) -> Callable[[Code, str, str, str], tuple[str, str]]:
     return form
 
 
-def _sqrt(code: Code, a: str, b: str, imag: str) -> tuple[str, str]:
+def _sqrt(code: Code, a: str, b: str, _: str) -> tuple[str, str]:
     # From the part that does not cancel, the other by division.
     size = _kept(code, f"math.hypot({a}, {b})")
     root = _kept(code, f"math.sqrt(({size} + math.fabs({a})) * 0.5)")

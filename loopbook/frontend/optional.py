@@ -53,7 +53,7 @@ def optional_names(body: Sequence[ast.stmt], parameters: Collection[str] = ()) -
                 continue
             if not isinstance(node.ctx, ast.Load):
                 counts[node.id] -= 1
-            elif id(node) not in simple and not _is_as_a_number(node, parent):
+            elif id(node) not in simple and not _is_as_a_number(parent):
                 refused.add(node.id)
     refused |= {name for name in none if counts[name]}  # stored into in another way
     return frozenset(none - refused)
@@ -65,7 +65,7 @@ def _handed_on(node: ast.AST, names: Collection[str]) -> Iterator[ast.Name]:
         for inner, parent in _with_parents(node):
             if not isinstance(inner, ast.Name) or inner.id not in names:
                 continue
-            if isinstance(inner.ctx, ast.Load) and not _is_as_a_number(inner, parent):
+            if isinstance(inner.ctx, ast.Load) and not _is_as_a_number(parent):
                 yield inner
         return
     for child in ast.iter_child_nodes(node):
@@ -94,7 +94,7 @@ def _with_parents(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
         yield from _with_parents(child)
 
 
-def _is_as_a_number(node: ast.Name, parent: ast.AST) -> bool:
+def _is_as_a_number(parent: ast.AST) -> bool:
     """Whether Python raises where it is None, or asks for it."""
     match parent:
         case ast.Compare(left=left, ops=[operator], comparators=[right]):

@@ -14,7 +14,6 @@ stand for in their place it can be seen that loops go along all of an array, or 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from loopbook.program import expr, walk
 from loopbook.program.accesses import counted, written
@@ -28,8 +27,6 @@ LOCAL = "loopbook_local"
 NARROW = "loopbook_narrow"
 """The key of what types callers have arrays in that are words for the program: narrow whole
 numbers, by name (`loopbook.sdfg.narrow`)."""
-
-Local = Mapping[str, Mapping[str, object]]
 
 
 def local_arrays(program: Program) -> dict[str, tuple[Expr, ...]]:

@@ -87,21 +87,6 @@ def read_containers(document: Json) -> Mapping[str, Type]:
     return MappingProxyType({name: read_type(raw) for name, raw in declared.items()})
 
 
-def read_loop(raw: Json) -> Loop | While:
-    """One loop of a document by itself.
-
-    Raises:
-        SdfgError: as `read`, and if it is not understood.
-    """
-    try:
-        loop = _Reader().node(raw)
-    except RecursionError:
-        raise SdfgError("the SDFG is nested too deeply") from None
-    if not isinstance(loop, Loop | While):
-        raise SdfgError("the SDFG has a loop that is not understood")
-    return loop
-
-
 class _Reader:
     """Reads the elements of one program."""
 

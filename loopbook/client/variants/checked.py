@@ -42,7 +42,7 @@ def check(
             return answer, ""
     else:
         wrong = f"Python raises {type(error).__name__}"
-    who = "" if error else _blame(func, Case(names, before), plain, [*mine, expected])
+    who = "" if error else _blame(Case(names, before), plain, [*mine, expected])
     for place in case.arrays:
         if case.args[place].flags.writeable:
             np.copyto(case.args[place], mine[place])
@@ -62,9 +62,7 @@ def _copies(case: Case) -> list[Any]:
     return copies
 
 
-def _blame(
-    func: Callable[..., Any], case: Case, plain: Callable[[], Run], expected: Sequence[Any]
-) -> str:
+def _blame(case: Case, plain: Callable[[], Run], expected: Sequence[Any]) -> str:
     try:
         answer = plain()(case)
     except LoopbookError as error:

@@ -21,8 +21,6 @@ from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, METHODS, attribut
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Array, Pair, Scalar, Value, part_of
 
-NOUGHT = arith.constant(0)
-
 ufunc(np.conjugate)(complexes.conjugate)
 METHODS["conj"] = METHODS["conjugate"] = FUNCTIONS[np.conjugate]
 
@@ -33,7 +31,7 @@ def _part(number: int):
             return a
         if isinstance(a, Array) and a.dtype.kind == "c" and a.view is not None and not a.sums:
             return part_of(a, number)
-        return lift(t, lambda z: complexes.part(t.code, z, number), a)
+        return lift(t, lambda z: complexes.part(z, number), a)
 
     return lowering
 

@@ -34,7 +34,7 @@ from loopbook.frontend.types import FLOAT, INT
 from loopbook.frontend.values import Array, Scalar, Tup, Value, held, whole
 
 
-def _kind_of(t: Translator, array: Array) -> np.dtype:
+def _kind_of(array: Array) -> np.dtype:
     return array.dtype if array.dtype.kind == "f" else FLOAT
 
 
@@ -54,7 +54,7 @@ def _reduced(
         missing: what is no number is left out of a line; only one without any gives none.
     """
     code = t.code
-    dtype = dtype or _kind_of(t, array)
+    dtype = dtype or _kind_of(array)
     shape = tuple(size for n, size in enumerate(array.shape) if n != axis)
     buffer = code.temporary(shape or (ONE,), dtype)
 
@@ -106,7 +106,7 @@ def median(
 
     if array.rank > 1 and (count := few(code, array.shape[place])):
         return _of_few(t, array, place, count, flag(t, keepdims))
-    return _reduced(t, array, place, _middle(t, _kind_of(t, array)), flag(t, keepdims))
+    return _reduced(t, array, place, _middle(t, _kind_of(array)), flag(t, keepdims))
 
 
 @lowers(np.nanmedian)
@@ -118,7 +118,7 @@ def nanmedian(
     array, place = operand(t, a, axis, True)
     if flag(t, keepdims) and array.rank != rank:
         raise t.code.fail("nanmedian with keepdims of all axes; reshape it")
-    find = _middle(t, _kind_of(t, array))
+    find = _middle(t, _kind_of(array))
     return _reduced(t, array, place, find, flag(t, keepdims), missing=True)
 
 
@@ -142,7 +142,7 @@ def _middle(t: Translator, dtype: np.dtype) -> Callable[[Line], Scalar]:
 
 def _of_few(t: Translator, array: Array, axis: int, count: int, keepdims: bool) -> Value:
     """Medians of short lines."""
-    code, dtype = t.code, _kind_of(t, array)
+    code, dtype = t.code, _kind_of(array)
     shape = tuple(size for n, size in enumerate(array.shape) if n != axis)
     result = whole(code.temporary(shape, dtype), shape)
 
@@ -184,7 +184,7 @@ def _quantile(hundred: float, *, missing: bool = False) -> Callable[..., Value]:
         if any(isinstance(one, Array) for one in wanted):
             raise code.fail("percentiles that are no numbers; write them as a tuple")
         single = not isinstance(q, Tup) and t.number(q).weak  # a list is an array of 64 bits
-        dtype = _kind_of(t, array) if single else FLOAT
+        dtype = _kind_of(array) if single else FLOAT
         parts = [_share(t, t.number(one), hundred) for one in wanted]
         found = [
             _reduced(
