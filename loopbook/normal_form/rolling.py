@@ -20,22 +20,17 @@ line buffers in PolyMage: Mullapudi et al., ASPLOS 2015). It is for one thread.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.dependence import check_order
 from loopbook.dependence.body import LoopNode, statements
-from loopbook.dependence.model import domain
 from loopbook.errors import IllegalStepError, LoopbookError, SdfgError
-from loopbook.normal_form.definite import written_first
-from loopbook.normal_form.order import headers_of, with_serial_loops
-from loopbook.normal_form.radix import Radix
+from loopbook.normal_form.handed import Handed, Level, difference, told
+from loopbook.normal_form.order import with_serial_loops
 from loopbook.normal_form.temporaries import (
-    Temporary,
     accesses_of,
     changed,
-    has_calls,
-    temporaries,
 )
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, names, own_accesses, own_names, own_symbols, written
@@ -43,7 +38,7 @@ from loopbook.program.dataflow import Statement
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.rename import renamed
-from loopbook.program.tree import Assignments, Branch, Case, Loop, Node, Program, While
+from loopbook.program.tree import Assignments, Branch, Case, Loop, Node, Program
 from loopbook.program.tree import Sequence as Body
 from loopbook.program.walk import Path
 from loopbook.steps.editor import Editor
@@ -69,25 +64,21 @@ def rolled(program: Program, free: Callable[[Loop], bool]) -> Program:
 def _rolled_below(program: Program, path: Path, free: Callable[[Loop], bool]) -> Program:
     """The program with loops fused among those that stand at a path, and below them."""
     place, level = 0, None
-    while sum(isinstance(node, Loop) for node in _siblings(program, path)[place:]) > 1:
-        node = _siblings(program, path)[place]
+    while sum(isinstance(node, Loop) for node in walk.children_at(program, path)[place:]) > 1:
+        node = walk.children_at(program, path)[place]
         if isinstance(node, Loop) and free(node):
-            level = level or _Level(program, path)
+            level = level or Level(program, path)
             made = _rolled_at(level, place, free)
             if made is not program:
                 program, level = made, None
         place += 1
-    for place, node in enumerate(_siblings(program, path)):
+    for place, node in enumerate(walk.children_at(program, path)):
         if isinstance(node, Loop) and free(node):
             program = _rolled_below(program, (*path, place), lambda _: True)
     return program
 
 
-def _siblings(program: Program, path: Path) -> Sequence[walk.Inner]:
-    return walk.children(walk.at(program, path))
-
-
-def _rolled_at(level: _Level, place: int, free: Callable[[Loop], bool]) -> Program:
+def _rolled_at(level: Level, place: int, free: Callable[[Loop], bool]) -> Program:
     """The program with a loop and as many behind it as can be fused with it, if that spares a
     temporary; itself if it does not."""
     first = level.siblings[place]
@@ -144,148 +135,23 @@ class _Late:
     place: int
 
 
-# -- what is handed over ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Handed:
-    """A temporary that one of some siblings fills, each element once, and others use.
-
-    Attributes:
-        writer: the place of the one that fills it among the siblings.
-        places: of all that use it.
-        radix: how the writer's iterations are numbered by its elements.
-        iterations: in which one an element was filled, by its index.
-    """
-
-    name: str
-    writer: int
-    places: frozenset[int]
-    radix: Radix
-    iterations: Mapping[tuple[str, ...], Sequence[Polynomial]]
-
-    def iteration(self, access: Access) -> Sequence[Polynomial] | None:
-        """The one that filled what is accessed; None for another container."""
-        if access.container != self.name:
-            return None
-        return self.iterations[expr.normal_forms([access.subset[0].text])]
-
-
-class _Level:
-    """The nodes at a path, and what they hand over to each other.
-
-    Attributes:
-        siblings: the nodes.
-    """
-
-    def __init__(self, program: Program, path: Path) -> None:
-        self.program, self.path = program, path
-        self.siblings = _siblings(program, path)
-        depth = len(path)
-        self._temporaries = {
-            name: (frozenset(use[depth] for use in one.uses), one)
-            for name, one in temporaries(program).items()
-            if all(len(use) > depth and use[:depth] == path for use in one.uses)
-        }
-        self._handed: dict[str, _Handed | None] = {}
-
-    def begins(self, place: int) -> bool:
-        """Whether a node is the first one to use something that others use."""
-        return any(len(used) > 1 and min(used) == place for used, _ in self._temporaries.values())
-
-    def between(self, places: Collection[int]) -> list[_Handed]:
-        """What some of the nodes hand over to each other, and maybe to others."""
-        wanted = frozenset(places)
-        names = [name for name, (used, _) in self._temporaries.items() if len(used & wanted) > 1]
-        return [one for name in names if (one := self._of(name)) is not None]
-
-    def _of(self, name: str) -> _Handed | None:
-        if name not in self._handed:
-            self._handed[name] = None
-            with contextlib.suppress(LoopbookError):
-                temporary = self._temporaries[name][1]
-                self._handed[name] = _handed(self.program, self.path, temporary)
-        return self._handed[name]
-
-
-def _handed(program: Program, path: Path, temporary: Temporary) -> _Handed:
-    """A temporary, all of whose uses are below a path, as what the nodes there hand over.
-
-    Raises:
-        LoopbookError: it is no such one.
-    """
-    name, depth = temporary.container, len(path)
-    siblings = _siblings(program, path)
-    loops: dict[int, Loop] = {}
-    for place in sorted({use[depth] for use in temporary.uses}):
-        loop = siblings[place]
-        if not isinstance(loop, Loop) or has_calls(loop, name):
-            raise SdfgError("something else than a loop uses it")
-        loops[place] = loop
-    if len(loops) < 2:
-        raise SdfgError("it is handed to nobody")
-    writer = min(loops)
-    band = walk.band(loops[writer])
-    first = [*accesses_of(loops[writer], name)]
-    if any(not access.write for access in first):
-        raise SdfgError("it may be read before it is written")
-    if name not in (written_first(band[-1].body.children, {name}) or ()):
-        raise SdfgError("it is not always written")
-    if any(len(a.subset) != 1 for loop in loops.values() for a in accesses_of(loop, name)):
-        raise SdfgError("it has more than one index")
-    if len({expr.normal_form(access.subset[0].text) for access in first}) != 1:
-        raise SdfgError("more than one element is written at a time")
-    radix = Radix.of(first[0].subset[0], band)
-    if len(band) < 2 or radix.order[0] != 0 or _number(radix.lows[0], {}) < 0:
-        raise SdfgError("its rows do not follow the outer loop")
-    iterations: dict[tuple[str, ...], Sequence[Polynomial]] = {}
-    for use in temporary.uses:
-        around = [node for node in walk.way(program, use) if isinstance(node, Loop | While)]
-        headers = headers_of(around)
-        variables = frozenset(header.variable for header in headers)
-        for access in accesses_of(walk.at(program, use), name):
-            (index,) = access.subset
-            found = radix.digits(index, domain(headers), variables)
-            iterations[expr.normal_forms([index.text])] = found
-    return _Handed(name, writer, frozenset(loops), radix, iterations)
-
-
-def _told(level: _Level, handed: Sequence[_Handed], places: Iterable[int]) -> Program:
-    """The program with one index for each loop that wrote what is handed over, in some of the
-    nodes: to be asked about, since of flattened arrays whose rows are no named size nothing is
-    known."""
-
-    def target(access: Access) -> Element | None:
-        for one in handed:
-            if (found := one.iteration(access)) is not None and access.memlet is not None:
-                subset = tuple(Expr(expr.text(value)) for value in found)
-                return Element(access.container, subset, access.memlet.type)
-        return None
-
-    program = level.program
-    for place in places:
-        loop = redirected(level.siblings[place], target)  # type: ignore[type-var]
-        program = walk.replaced(program, (*level.path, place), loop)
-    return program
-
-
 # -- how late ---------------------------------------------------------------------------------
 
 
-def _shift(level: _Level, cluster: Sequence[_Late], loop: Loop, place: int) -> int:
+def _shift(level: Level, cluster: Sequence[_Late], loop: Loop, place: int) -> int:
     """How late a loop has to run behind a cluster.
 
     Raises:
         LoopbookError: it cannot be told, or it is too late.
     """
     places = [*(one.place for one in cluster), place]
-    told = _told(level, level.between(places), places)
-    least = -_number(_start(loop), _start(cluster[0].loop))
+    asked = told(level, level.between(places), places)
+    least = -difference(_start(loop), _start(cluster[0].loop))
     most = least + MOST_LATE
-    _check(told, [*cluster, _Late(loop, most, place)])  # the later it runs, the more is legal
+    _check(asked, [*cluster, _Late(loop, most, place)])  # the later it runs, the more is legal
     for late in range(least, most):
         with contextlib.suppress(LoopbookError):
-            _check(told, [*cluster, _Late(loop, late, place)])
+            _check(asked, [*cluster, _Late(loop, late, place)])
             return late
     return most
 
@@ -315,7 +181,7 @@ def _check(program: Program, cluster: Sequence[_Late]) -> None:
 # -- one loop ---------------------------------------------------------------------------------
 
 
-def _fused(level: _Level, cluster: Sequence[_Late]) -> Program:
+def _fused(level: Level, cluster: Sequence[_Late]) -> Program:
     """The program with a cluster as one loop, and as few rows of temporaries as can be.
 
     Raises:
@@ -331,8 +197,8 @@ def _fused(level: _Level, cluster: Sequence[_Late]) -> Program:
     variable = editor.variable("_row", cluster[0].loop.variable)
     firsts = [expr.plus(_start(one.loop), {(): one.late}) for one in cluster]
     ends = [expr.plus(_end(one.loop), {(): one.late}) for one in cluster]
-    first = min(firsts, key=lambda one: _number(one, firsts[0]))
-    end = max(ends, key=lambda one: _number(one, ends[0]))
+    first = min(firsts, key=lambda one: difference(one, firsts[0]))
+    end = max(ends, key=lambda one: difference(one, ends[0]))
     body: list[Node] = []
     for one, low, high in zip(cluster, firsts, ends, strict=True):
         loop = one.loop
@@ -342,9 +208,9 @@ def _fused(level: _Level, cluster: Sequence[_Late]) -> Program:
                 node = redirected(node, rows.target)
             nodes.append(renamed(node, {loop.variable: _iteration(one, variable)}))
         tests = []
-        if _number(low, first):
+        if difference(low, first):
             tests.append(f"({expr.text(low)} <= {variable})")
-        if _number(high, end):
+        if difference(high, end):
             tests.append(f"({variable} < {expr.text(high)})")
         if tests:
             condition = expr.conjunction(*tests)
@@ -380,7 +246,7 @@ def _iteration(one: _Late, variable: str) -> str:
 class _Rows:
     """How many rows are kept of a temporary."""
 
-    handed: _Handed
+    handed: Handed
     count: int
 
     def target(self, access: Access) -> Element | None:
@@ -395,7 +261,7 @@ class _Rows:
         return Element(access.container, (Expr(text),), access.memlet.type)
 
 
-def _rows(handed: _Handed, cluster: Sequence[_Late]) -> _Rows | None:
+def _rows(handed: Handed, cluster: Sequence[_Late]) -> _Rows | None:
     """The rows that are kept of what is handed over; None if that has to stay as it is."""
     lates = {one.place: one for one in cluster}
     writer = lates[handed.writer]
@@ -433,15 +299,3 @@ def _bounds(loop: Loop) -> tuple[Polynomial, Polynomial]:
     if loop.step != 1 or len(bounds.lows) != 1 or len(bounds.highs) != 1:
         raise SdfgError("a loop has more than one end")
     return bounds.lows[0], bounds.highs[0]
-
-
-def _number(one: Polynomial, other: Polynomial) -> int:
-    """The difference of two polynomials.
-
-    Raises:
-        SdfgError: it is no number.
-    """
-    gap = expr.plus(one, other, -1)
-    if set(gap) - {()}:
-        raise SdfgError("loops over different ranges")
-    return gap.get((), 0)

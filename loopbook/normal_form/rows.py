@@ -82,21 +82,17 @@ def _allocated_first(program: Program) -> Program:
 def _fused_at(program: Program, path: Path) -> Program:
     """The program with loops fused among the siblings at a path, and then in them."""
     place = 0
-    while place < len(siblings := _siblings(program, path)):
+    while place < len(siblings := walk.children_at(program, path)):
         if place + 1 < len(siblings):
             fused = _tried(program, siblings[place], siblings[place + 1])
             if fused is not program:
                 program, place = fused, max(0, place - 1)  # what it has in common may be new
                 continue
         place += 1
-    for place, node in enumerate(_siblings(program, path)):
+    for place, node in enumerate(walk.children_at(program, path)):
         if isinstance(node, Loop):
             program = _fused_at(program, (*path, place))
     return program
-
-
-def _siblings(program: Program, path: Path) -> Sequence[walk.Inner]:
-    return walk.children(walk.at(program, path))
 
 
 def _tried(program: Program, one: walk.Inner, other: walk.Inner) -> Program:

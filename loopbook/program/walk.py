@@ -129,6 +129,11 @@ def at(node: Program | Inner, path: Path) -> Program | Inner:
     return node
 
 
+def children_at(node: Program | Inner, path: Path) -> tuple[Inner, ...]:
+    """The nodes beside each other below the one at a path."""
+    return children(at(node, path))
+
+
 def changed(node: Outer, path: Path, change: Callable[[Inner], Sequence[Inner]]) -> Outer:
     """The tree with what `change` makes of the node in a place in its place: none, one or more.
 
