@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from loopbook.dependence.body import Statement, touches
+from loopbook.dependence.body import Statement
 from loopbook.dependence.scalars import private_scalars
+from loopbook.dependence.touches import touches
 from loopbook.dependence.updates import updates
 from loopbook.program.accesses import own_names, written
 from loopbook.program.dataflow import Block, Memlet, Tasklet

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from loopbook.dependence import model
-from loopbook.dependence.body import Statement, Touch, read_header
+from loopbook.dependence.body import Statement, read_header
 from loopbook.dependence.distances import Distances, Meeting
 from loopbook.dependence.model import Linear
+from loopbook.dependence.touches import Touch
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
 from loopbook.program.accesses import Access, own_accesses

@@ -21,8 +21,9 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from loopbook.dependence.arrays import loops_in, read_arrays
-from loopbook.dependence.body import LoopNode, Statement, read_header, statements, touches
+from loopbook.dependence.body import LoopNode, Statement, read_header, statements
 from loopbook.dependence.places import carries_nothing, keep_apart, suspects
+from loopbook.dependence.touches import touches
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr, tree
 from loopbook.program.accesses import own_accesses, own_symbols

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loopbook.dependence.body import Touch
 from loopbook.dependence.model import Linear, domain
+from loopbook.dependence.touches import Touch
 from loopbook.errors import SdfgError
 from loopbook.normal_form.order import check_reads, headers_of, in_order
 from loopbook.normal_form.producer import Producer, producer_of, work_of

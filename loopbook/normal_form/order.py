@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from loopbook.dependence import carries_nothing, read_before_written
-from loopbook.dependence.body import LoopNode, Statement, Touch, read_header, read_loop, touches
+from loopbook.dependence.body import LoopNode, Statement, read_header, read_loop
 from loopbook.dependence.scalars import private_scalars
+from loopbook.dependence.touches import Touch, touches
 from loopbook.errors import SdfgError
 from loopbook.program import walk
 from loopbook.program.dataflow import AccessNode, Block

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from loopbook.dependence.body import Touch
+from loopbook.dependence.touches import Touch
 from loopbook.errors import SdfgError
 from loopbook.normal_form.local import holds
 from loopbook.normal_form.order import check_any_order, check_reads, in_order

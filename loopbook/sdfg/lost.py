@@ -22,7 +22,7 @@ from collections.abc import Callable
 
 from docc.sdfg import StructuredSDFG
 
-from loopbook.dependence.body import Touch
+from loopbook.dependence.touches import Touch
 from loopbook.errors import SdfgError
 from loopbook.program.accesses import own_names
 from loopbook.program.dataflow import Allocation, LibraryCall, Memlet, Reference

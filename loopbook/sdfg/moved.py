@@ -23,8 +23,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from loopbook.dependence import Linear, covered, linear
-from loopbook.dependence.body import LoopNode, Touch, read_header
+from loopbook.dependence.body import LoopNode, read_header
 from loopbook.dependence.model import minus, shifted
+from loopbook.dependence.touches import Touch
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import walk
 from loopbook.program.accesses import own_accesses

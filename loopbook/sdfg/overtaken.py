@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from loopbook.dependence import keep_apart
-from loopbook.dependence.body import Touch, read_loop
+from loopbook.dependence.body import read_loop
 from loopbook.dependence.scalars import private_scalars
+from loopbook.dependence.touches import Touch
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.normal_form.order import headers_of
 from loopbook.program import walk

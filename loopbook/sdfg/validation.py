@@ -16,9 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loopbook.dependence import check_order, domain, same_points
-from loopbook.dependence.body import Body, LoopNode, Statement, Touch, read_header, touches
+from loopbook.dependence.body import Body, LoopNode, Statement, read_header
 from loopbook.dependence.model import Linear, replaced
 from loopbook.dependence.scalars import private_scalars
+from loopbook.dependence.touches import Touch, touches
 from loopbook.dependence.updates import updates
 from loopbook.errors import IllegalStepError, SdfgError
 from loopbook.program import expr

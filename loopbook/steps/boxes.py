@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from loopbook.dependence import domain, holds, subscripts
-from loopbook.dependence.body import LoopNode, Touch, statements
+from loopbook.dependence.body import LoopNode, statements
 from loopbook.dependence.linear import inequalities, text
 from loopbook.dependence.model import Linear, Monomial, minus, plus, replaced, shifted
+from loopbook.dependence.touches import Touch
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr
 from loopbook.program.accesses import counted, written

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from loopbook.dependence import keep_apart, linear, read_before_written
-from loopbook.dependence.body import LoopNode, Touch, places
+from loopbook.dependence.body import LoopNode
 from loopbook.dependence.model import minus
+from loopbook.dependence.touches import Touch, places
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
 from loopbook.program.accesses import Access, counted

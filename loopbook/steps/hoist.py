@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from loopbook.dependence import keep_apart
-from loopbook.dependence.body import LoopNode, Touch, statements
+from loopbook.dependence.body import LoopNode, statements
+from loopbook.dependence.touches import Touch
 from loopbook.errors import IllegalStepError
 from loopbook.program import expr, tree
 from loopbook.program.accesses import Access, own_accesses, written

@@ -6,8 +6,9 @@ from functools import partial
 from typing import NamedTuple
 
 from loopbook.dependence import never_meet
-from loopbook.dependence.body import LoopNode, Statement, Touch, statements, touches
+from loopbook.dependence.body import LoopNode, Statement, statements
 from loopbook.dependence.scalars import live_out
+from loopbook.dependence.touches import Touch, touches
 from loopbook.errors import IllegalStepError
 from loopbook.program import tree
 from loopbook.program.accesses import Access, accesses, names, own_accesses, own_names

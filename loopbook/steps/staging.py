@@ -8,8 +8,9 @@ from itertools import combinations
 from math import prod
 
 from loopbook.dependence import carries_nothing, keep_apart
-from loopbook.dependence.body import LoopNode, Touch
+from loopbook.dependence.body import LoopNode
 from loopbook.dependence.model import minus
+from loopbook.dependence.touches import Touch
 from loopbook.errors import IllegalStepError
 from loopbook.program.accesses import Access
 from loopbook.program.expr import Expr, Monomial
