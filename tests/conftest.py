@@ -120,3 +120,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 def _call(test: Callable[..., None], arguments: dict[str, Any]) -> None:
     test(**arguments)
+
+
+@pytest.fixture
+def no_book(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is planned here is planned without a book: rules alone decide."""
+    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
+    monkeypatch.setenv("LOOPBOOK_STARTER", "")

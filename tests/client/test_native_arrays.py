@@ -18,13 +18,9 @@ from loopbook.client.variants.looped import Looped
 from loopbook.client.variants.rival import ROUNDS, Rival
 from loopbook.errors import InterpretedWarning, SdfgError
 
+pytestmark = pytest.mark.usefixtures("no_book")
+
 SCALE = 3.0
-
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
 
 
 def data(*shape: int, seed: int = 0) -> np.ndarray:

@@ -9,9 +9,7 @@ import pytest
 
 import loopbook
 
-from .test_native_arrays import no_book
-
-__all__ = ["no_book"]
+pytestmark = pytest.mark.usefixtures("no_book")
 
 A = np.arange(12.0).reshape(3, 4)
 
@@ -58,7 +56,7 @@ def only_read(a):
 @pytest.mark.parametrize(
     "func", [contiguous, rows, columns_first, of_its_type, where_it_may, only_read]
 )
-def test_the_layout_decides_what_is_stored_into(no_book, func):
+def test_the_layout_decides_what_is_stored_into(func):
     """Arrays in C order come first: the others are not to be served by what was compiled then."""
     program = loopbook.native(func)
     for laid_out in (np.copy, np.asfortranarray, strided, np.copy):
@@ -71,7 +69,7 @@ def test_the_layout_decides_what_is_stored_into(no_book, func):
         np.testing.assert_allclose(given, wanted)
 
 
-def test_what_is_only_read_is_compiled_whatever_the_layout(no_book):
+def test_what_is_only_read_is_compiled_whatever_the_layout():
     program = loopbook.native(only_read, strict=True)
     for laid_out in (np.copy, np.asfortranarray, strided):
         np.testing.assert_allclose(program(laid_out(A)), only_read(A))

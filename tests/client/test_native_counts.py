@@ -7,6 +7,8 @@ import pytest
 
 import loopbook
 
+pytestmark = pytest.mark.usefixtures("no_book")
+
 
 def open_grid(n):
     y, x = np.ogrid[:n, :n]
@@ -33,12 +35,6 @@ def apart_from_the_row_before(n):
     rows, columns = np.indices((n, n))
     far = np.abs(rows - columns)
     return np.abs(far[1:] * rows[:-1] - far[:-1] * 2)
-
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
 
 
 @pytest.mark.parametrize("func", [open_grid, spaced, powers])

@@ -11,9 +11,7 @@ import loopbook
 from loopbook.client.variants import translations
 from loopbook.errors import SdfgError
 
-from .test_native_arrays import no_book
-
-__all__ = ["no_book"]
+pytestmark = pytest.mark.usefixtures("no_book")
 
 
 @loopbook.native(strict=True)
@@ -32,7 +30,7 @@ def test_each_call_is_looked_into():
             counts(one, other, x)
 
 
-def test_an_index_may_turn_out_to_be_negative(no_book):
+def test_an_index_may_turn_out_to_be_negative():
     """Of a number or of data: it counts from the end, in a function of loops too."""
 
     @loopbook.native(strict=True)
@@ -49,7 +47,7 @@ def test_an_index_may_turn_out_to_be_negative(no_book):
         np.testing.assert_array_equal(found, wanted)
 
 
-def test_a_label_of_few_bits_may_be_a_place_of_many_later(no_book):
+def test_a_label_of_few_bits_may_be_a_place_of_many_later():
     """docc keeps the first type of a variable; it begins with all bits, then."""
 
     @loopbook.native(strict=True)
@@ -67,7 +65,7 @@ def test_a_label_of_few_bits_may_be_a_place_of_many_later(no_book):
     np.testing.assert_array_equal(found, wanted)
 
 
-def test_unsigned_words_wrap_around_and_compare_as_such(no_book):
+def test_unsigned_words_wrap_around_and_compare_as_such():
     @loopbook.native(strict=True)
     def mixed(x, y, s):
         h = np.uint64(14695981039346656037)
@@ -87,7 +85,7 @@ def test_unsigned_words_wrap_around_and_compare_as_such(no_book):
         np.testing.assert_array_equal(own, x)
 
 
-def test_what_is_returned_is_pythons_number_or_numpys(no_book):
+def test_what_is_returned_is_pythons_number_or_numpys():
     @loopbook.native(strict=True)
     def found(x, least):
         best, place, total = 0.0, -1, 0
@@ -104,7 +102,7 @@ def test_what_is_returned_is_pythons_number_or_numpys(no_book):
             assert [type(v) for v in one] == [type(v) for v in other]
 
 
-def test_what_is_too_small_says_nothing_of_others(no_book):
+def test_what_is_too_small_says_nothing_of_others():
     """Of two rows nothing is left, for which there is no code; of nine there is."""
 
     @loopbook.native(strict=True)
@@ -123,7 +121,7 @@ def test_what_is_too_small_says_nothing_of_others(no_book):
             np.testing.assert_array_equal(joined(x), joined.func(x))
 
 
-def test_what_has_no_form_in_loops_is_not_tried_for_all_sizes(no_book, monkeypatch):
+def test_what_has_no_form_in_loops_is_not_tried_for_all_sizes(monkeypatch):
     tried = []
     real = translations.translated
     monkeypatch.setattr(
@@ -137,7 +135,7 @@ def test_what_has_no_form_in_loops_is_not_tried_for_all_sizes(no_book, monkeypat
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int16])
-def test_places_in_rows_are_numpys(no_book, dtype):
+def test_places_in_rows_are_numpys(dtype):
     @loopbook.native(strict=True)
     def places(x):
         return np.argmin(x, axis=1), np.argmax(x, axis=1), np.argmax(x)
@@ -151,7 +149,7 @@ def test_places_in_rows_are_numpys(no_book, dtype):
             np.testing.assert_array_equal(one, other)
 
 
-def test_a_step_and_its_copy_name_one_place(no_book):
+def test_a_step_and_its_copy_name_one_place():
     """docc reads an element once where a variable and a copy of it lead there."""
 
     @loopbook.native(strict=True)

@@ -7,6 +7,8 @@ import pytest
 
 import loopbook
 
+pytestmark = pytest.mark.usefixtures("no_book")
+
 
 def around_each(x):
     out = x.copy()
@@ -25,12 +27,6 @@ def between_two(x):
 def of_planes(image):
     stack = np.stack([image[i : i + 4, j : j + 5] for i in range(3) for j in range(3)])
     return np.median(stack, axis=0)
-
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
 
 
 @pytest.mark.parametrize("func", [around_each, between_two])

@@ -23,13 +23,9 @@ from loopbook.client import native as native_module
 from loopbook.client.variants import cases, translations
 from loopbook.errors import CompilerError, InterpretedWarning, SdfgError, WrongResultError
 
+pytestmark = pytest.mark.usefixtures("no_book")
+
 FACTOR = 2.0
-
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
 
 
 @loopbook.native

@@ -16,13 +16,9 @@ from loopbook.client.variants.constants import Constants
 from loopbook.client.variants.layouts import Wanted
 from loopbook.errors import InterpretedWarning, SdfgError
 
+pytestmark = pytest.mark.usefixtures("no_book")
+
 Rates = namedtuple("Rates", "fast slow")
-
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
 
 
 @dataclass

@@ -8,6 +8,8 @@ import pytest
 import loopbook
 from loopbook.frontend import lower
 
+pytestmark = pytest.mark.usefixtures("no_book")
+
 TENTHS = (np.arange(200) * 0.1).astype(np.float32)
 
 
@@ -37,12 +39,6 @@ def over(a, h):
 def kinds(a, b, c):
     d = b * b - 4 * a * c
     return np.where(d > 0, 2, np.where(d == 0, 1, 0)), (a / 3 * 3 == a).sum()
-
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
 
 
 @pytest.mark.parametrize("kind", [float, np.float32, np.float64, int])

@@ -12,11 +12,7 @@ from loopbook.client.variants import dispatch
 from loopbook.client.variants.unpacked import unpacked
 from loopbook.errors import InterpretedWarning
 
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+pytestmark = pytest.mark.usefixtures("no_book")
 
 
 def moved(w, moments, rates=(0.5, 0.25), *, by: float = 2.0):

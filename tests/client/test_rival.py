@@ -13,6 +13,8 @@ import loopbook
 from loopbook.client.variants import rival as rivals
 from loopbook.client.variants.rival import IN_A_ROW, ROUNDS, Rival
 
+pytestmark = pytest.mark.usefixtures("no_book")
+
 MICROSECONDS = 1e-6
 
 
@@ -38,12 +40,6 @@ class Warming:
         self.spend((self.first if self.calls <= self.cold else self.later) * MICROSECONDS)
         x += 1
         return x.sum()
-
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
 
 
 @pytest.fixture

@@ -123,9 +123,7 @@ def test_loops_give_the_same(function, args):
         np.testing.assert_allclose(items(one), items(other))
 
 
-def test_compiled(tmp_path, monkeypatch):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+def test_compiled(no_book):
     assert loopbook.native(votes, strict=True)(*CALLS[0][1]) == votes(*CALLS[0][1])
     assert loopbook.native(distance, strict=True)(*WORDS) == distance(*WORDS)
 

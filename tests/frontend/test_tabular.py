@@ -69,9 +69,7 @@ def test_tables_are_arrays(func, args):
         np.testing.assert_allclose(other, one, rtol=1e-12)
 
 
-def test_a_table_is_compiled(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+def test_a_table_is_compiled(no_book):
     assert loopbook.native(common, strict=True)(*WORDS) == common(*WORDS)
 
 

@@ -15,11 +15,7 @@ from loopbook.sdfg import build
 from loopbook.sdfg.conditional_sums import with_conditional_sums
 from loopbook.sdfg.decided import decide
 
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+pytestmark = pytest.mark.usefixtures("no_book")
 
 
 def both_sides(x, y):

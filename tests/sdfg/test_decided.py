@@ -11,15 +11,11 @@ import pytest
 import loopbook
 from loopbook.frontend import lower
 
+pytestmark = pytest.mark.usefixtures("no_book")
+
 NAN, INF = math.nan, math.inf
 LEFT = [1.0, NAN, 2.0, NAN, 5.0, -0.0, INF, -INF]
 RIGHT = [2.0, 1.0, NAN, NAN, 4.0, 3.5, NAN, 1.0]
-
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
 
 
 def branches(a, b, r):

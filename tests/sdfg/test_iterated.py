@@ -15,11 +15,7 @@ from loopbook.program.tree import VECTORISED, Loop
 from loopbook.program.walk import children, preorder
 from loopbook.sdfg.iterated import TOGETHER, with_elements_together
 
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+pytestmark = pytest.mark.usefixtures("no_book")
 
 
 def newton(x, y, n):

@@ -12,11 +12,7 @@ from loopbook.program.read import read
 from loopbook.sdfg import frontend
 from loopbook.sdfg.lost_scalars import scalars_lost
 
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+pytestmark = pytest.mark.usefixtures("no_book")
 
 
 def fitted(x, y):

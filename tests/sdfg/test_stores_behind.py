@@ -14,11 +14,7 @@ from loopbook.program.tree import Branch
 from loopbook.program.walk import preorder
 from loopbook.sdfg.stores_behind import with_stores_behind
 
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+pytestmark = pytest.mark.usefixtures("no_book")
 
 
 def table(a, t):

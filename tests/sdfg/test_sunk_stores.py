@@ -11,11 +11,7 @@ import loopbook
 from loopbook.program.read import read
 from loopbook.sdfg.sunk_stores import keep_stores_apart
 
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+pytestmark = pytest.mark.usefixtures("no_book")
 
 
 def handed_on(a, b, c, d, e):
