@@ -27,7 +27,7 @@ from loopbook.program.signed import sign_counters
 from loopbook.program.write import write
 from loopbook.recipes import Book
 from loopbook.recipes.record import Record
-from loopbook.sdfg.program import parse
+from loopbook.sdfg.passes import parse
 from loopbook.steps.workbench import Workbench
 
 STARTER = Path(__file__).parents[1] / "loopbook" / "data" / "starter.book"

@@ -70,10 +70,10 @@ def _shared_by_all_processes(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 def pytest_sessionstart() -> None:
     """However slow the machine is, docc and the compiler get the time that they need."""
-    from loopbook.sdfg import build, program  # import docc: after `traces.shorten`
+    from loopbook.sdfg import build, normalised  # import docc: after `traces.shorten`
     from loopbook.toolchain import batch
 
-    program.NORMALISING_SECONDS = build.BUILD_SECONDS = 600.0
+    normalised.NORMALISING_SECONDS = build.BUILD_SECONDS = 600.0
     batch.PATIENCE = 600.0, 0.0
 
 

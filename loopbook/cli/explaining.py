@@ -179,13 +179,13 @@ def _nest(nest: Mapping[str, Any], most: int) -> Iterator[RenderableType]:
 
 def _explain(query: Query) -> dict[str, Any]:
     from loopbook.client.thresholds import TRIES
-    from loopbook.sdfg import build
+    from loopbook.sdfg.transformed import served_code
 
     source, target = query.source, query.target
     plan, tried = plans_for(query, 1, TRIES)
-    before = after = build.served_code(source.text, target, {})
+    before = after = served_code(source.text, target, {})
     if plan.active:
-        after = build.served_code(source.text, target, plan.recipes)
+        after = served_code(source.text, target, plan.recipes)
     lines = _lines(query, plan)
     nests = [
         {

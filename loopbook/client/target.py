@@ -22,7 +22,7 @@ from loopbook.client.variants.dispatch import Dispatcher
 from loopbook.errors import FolderError
 from loopbook.sdfg import frontend, passes
 from loopbook.sdfg.build import build_finished
-from loopbook.sdfg.program import parse
+from loopbook.sdfg.passes import parse
 from loopbook.sdfg.traced import Traced
 from loopbook.toolchain import scratch
 

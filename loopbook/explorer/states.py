@@ -16,7 +16,7 @@ from loopbook.program.read import read
 from loopbook.program.signed import sign_counters
 from loopbook.program.tree import Program
 from loopbook.recipes.record import Record
-from loopbook.sdfg import build, program
+from loopbook.sdfg import program, transformed
 from loopbook.steps.workbench import Transformed, Workbench
 
 QUICK_SECONDS = 0.12
@@ -96,7 +96,7 @@ class Walk:
         if tree is None:
             text = program.baseline(self._record.nest_json, target).to_cpp()
         else:
-            text = build.cpp_of(tree, target)
+            text = transformed.cpp_of(tree, target)
         return text if len(text) <= MOST_CODE else text[:MOST_CODE] + "\n…\n"
 
 

@@ -2,54 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
-
-from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
+from typing import Any, TypeVar
 
 from loopbook import dependence
-from loopbook.errors import IllegalStepError
-from loopbook.normal_form.rolling import rolled
 from loopbook.program.cancels import cancels
-from loopbook.program.canonical_order import in_canonical_order
-from loopbook.program.json_text import dumped, loaded
-from loopbook.program.nest import Nest
+from loopbook.program.json_text import loaded
 from loopbook.program.read import read
 from loopbook.program.rounds import accumulates, rounds
 from loopbook.program.tree import Program
 from loopbook.program.wraps import wraps
-from loopbook.program.write import write
 from loopbook.sdfg import passes, program
-from loopbook.sdfg.carried_sums import with_carried_sums
-from loopbook.sdfg.cells import with_scalars_for_cells
-from loopbook.sdfg.conditional_sums import with_conditional_sums
-from loopbook.sdfg.decided import decide
-from loopbook.sdfg.early_loads import has_early_loads, with_early_loads
-from loopbook.sdfg.extremes import found_in_vectors, has_own
-from loopbook.sdfg.incomplete_tiles import keep_loops
-from loopbook.sdfg.inner_vectors import keep_vectors_inside
-from loopbook.sdfg.iterated import with_elements_together
-from loopbook.sdfg.jammed import with_rows_written_out
-from loopbook.sdfg.narrow import narrowed
-from loopbook.sdfg.one_division import divide_once
-from loopbook.sdfg.own_extremes import with_own_extremes
-from loopbook.sdfg.remainders import with_plain_remainders
-from loopbook.sdfg.searches import with_block_searches
-from loopbook.sdfg.shifts import keep_signs
-from loopbook.sdfg.short_words import with_short_words
-from loopbook.sdfg.stores_behind import with_stores_behind
-from loopbook.sdfg.sunk_stores import keep_stores_apart
-from loopbook.sdfg.threads import improve_threads
-from loopbook.steps import Step
-from loopbook.steps.workbench import StepPair, Workbench
-from loopbook.steps.workbench import Transformed as Tried
-from loopbook.targets import TARGETS
+from loopbook.sdfg.early_loads import has_early_loads
+from loopbook.sdfg.extremes import has_own
+from loopbook.sdfg.transformed import Recipes, as_python, code_of, of_docc, outermost, transform
+from loopbook.steps.workbench import StepPair
 from loopbook.toolchain import compiler, memory
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.sandbox import TRIES, run_limited
@@ -58,9 +28,6 @@ Result = TypeVar("Result")
 
 BUILD_SECONDS = 60.0
 BUILD_BYTES = 6 << 30
-
-Recipes = Mapping[int, Iterable[StepPair]]
-"""Position of a nest in its program to the steps for it."""
 
 
 def _limited(function: Callable[..., Result], *args: Any) -> Result:
@@ -180,155 +147,6 @@ def build_finished(
     return _limited(_compiled, text, target, folder, wanted, dump)
 
 
-class Transformed(NamedTuple):
-    """A program with its recipes and docc's schedule.
-
-    Attributes:
-        tree: of the same program.
-        owners, applied: as `Built.owners` and `Built.recipes`.
-        text: what docc says of the program as JSON, where it has been asked.
-    """
-
-    sdfg: StructuredSDFG
-    tree: Program
-    owners: dict[int, int]
-    applied: dict[int, tuple[StepPair, ...]]
-    text: str | None = None
-
-    def to_json(self) -> str:
-        """The program as JSON text."""
-        return self.sdfg.to_json() if self.text is None else self.text
-
-
-def transform(
-    text: str,
-    target: str,
-    recipes: Recipes,
-    *,
-    lenient: bool = False,
-    patient: bool = False,
-    prepared: tuple[Program, Sequence[Nest]] | None = None,
-    tried: Mapping[int, Tried] = MappingProxyType({}),
-    together: bool = False,
-    late: bool = False,
-) -> Transformed:
-    """Prepare the SDFG, apply recipes to its nests, give the rest docc's own schedule.
-
-    Args:
-        prepared: the SDFG's tree and nests, if it is prepared and they have been read already.
-        tried: position of a nest to what its recipe has made of that tree, where this is known.
-        lenient: leave out all steps that do not fit.
-        patient: leave out those that only refine others (`loopbook.steps.Step.refines`).
-        together: let nests without a recipe be fused where that spares a temporary, and the target
-            has one thread (`loopbook.normal_form.rolling`): then no nest can be timed by itself.
-        late: also what is done to served programs alone: see `loopbook.sdfg.remainders` and
-            `loopbook.sdfg.early_loads`.
-
-    Raises:
-        IllegalStepError: a step does not fit, and is not to be left out.
-    """
-    if prepared is None:
-        document, given, nests = program.prepare_tree(text)
-        text = dumped(document)
-    else:
-        given, nests = prepared
-    owners: dict[int, int] = {}
-    applied: dict[int, tuple[StepPair, ...]] = {}
-    tree = given
-    for nest in nests:
-        steps = tuple(recipes.get(nest.position, ()))
-        own = [loop.element_id for loop in nest.loops]
-        applied[nest.position] = ()
-        if steps and tree is given and nest.position in tried:
-            applied[nest.position] = steps
-            tree, names = tried[nest.position].program, tried[nest.position].names
-            own = [*names.values()]
-        elif steps:
-            bench = Workbench(tree, nest)
-            applied[nest.position] = _apply(bench, steps, lenient, patient)
-            tree, own = bench.program, [*bench.names.values()]
-        owners |= dict.fromkeys(own, nest.position)
-    if together and not TARGETS[target].parallel:
-        tree = rolled(tree, lambda loop: not applied.get(owners.get(loop.id or 0, -1), "own"))
-    kept = given if tree is given else keep_loops(tree)
-    sdfg = program.parse(text if tree is given else dumped(write(kept)))
-    before = [owners.get(element) for element in outermost(sdfg)]
-    sdfg, finished, told = _scheduled(sdfg, kept, target, late=late)
-    after = outermost(sdfg)
-    owned = {e: owner for e, owner in zip(after, before, strict=False) if owner is not None}
-    return Transformed(sdfg, finished, owned if len(before) == len(after) else {}, applied, told)
-
-
-def _scheduled(
-    sdfg: StructuredSDFG, given: Program, target: str, *, late: bool = False
-) -> tuple[StructuredSDFG, Program, str | None]:
-    """A program with docc's schedule for what has none, its tree, and its text if that is known.
-
-    Args:
-        given: its tree before.
-    """
-    sdfg, told, finished = program.scheduled(sdfg, target)
-    jammed = with_rows_written_out(given, finished)
-    improved = in_canonical_order(improve_threads(_served(jammed) if late else jammed))
-    if improved is not finished:
-        sdfg, told = program.parse(dumped(write(improved))), None
-    return sdfg, improved, told
-
-
-def _served(tree: Program) -> Program:
-    """A program with what is done to served ones alone."""
-    plain = with_elements_together(with_scalars_for_cells(tree))
-    apart = with_stores_behind(with_plain_remainders(plain))
-    return with_early_loads(apart)
-
-
-def cpp_of(tree: Program, target: str) -> str:
-    """The C++ of a prepared program after some steps, with docc's own schedule for what they leave.
-
-    Raises:
-        SdfgError: docc cannot schedule it.
-    """
-    kept = keep_loops(tree)
-    return _scheduled(program.parse(dumped(write(kept))), kept, target)[0].to_cpp()
-
-
-def served_code(text: str, target: str, recipes: Recipes) -> str:
-    """The C++ that is compiled for callers (`build_tuned` with vector maths).
-
-    Args:
-        recipes: none: docc's own schedule.
-
-    Raises:
-        SdfgError, IllegalStepError: as `build_tuned`.
-    """
-    if recipes:
-        sdfg, tree, *_ = transform(text, target, recipes, together=True, late=True)
-    else:
-        sdfg, tree = _of_docc(program.baseline(text, target), late=True)
-    return passes.source_of(as_python(sdfg, tree, decided=True), target, noalias=True)
-
-
-def _apply(
-    bench: Workbench, steps: Iterable[StepPair], lenient: bool, patient: bool
-) -> tuple[StepPair, ...]:
-    applied = []
-    for position, (op, args) in enumerate(steps):
-        try:
-            bench.apply(op, args, position)
-        except IllegalStepError:
-            if not (lenient or (patient and Step(op, args).refines)):
-                raise
-        else:
-            applied.append((op, args))
-    return tuple(applied)
-
-
-def outermost(sdfg: StructuredSDFG) -> list[int]:
-    builder = StructuredSDFGBuilder(sdfg)  # must live as long as the manager
-    manager = AnalysisManager(builder)
-    return [loop.element_id for loop in manager.loop_analysis().outermost_loops()]
-
-
 def _baseline(
     text: str,
     target: str,
@@ -340,21 +158,11 @@ def _baseline(
     sdfg = program.baseline(text, target)
     owners = {element: place for place, element in enumerate(outermost(sdfg))}
     code = code_of(sdfg)
-    sdfg, tree = _of_docc(sdfg, late=vector_maths)
+    sdfg, tree = of_docc(sdfg, late=vector_maths)
     _choose(vector_maths, tree, arena)
     sdfg = as_python(sdfg, tree, decided=vector_maths)
     library = passes.build(sdfg, folder, target, timers=timers, noalias=vector_maths)
     return Built(library, code, owners, {})
-
-
-def _of_docc(sdfg: StructuredSDFG, *, late: bool) -> tuple[StructuredSDFG, Program]:
-    """What docc has made, and its tree; `late` as in `transform`."""
-    tree = program.tree_of(sdfg)
-    served = _served(tree) if late else tree
-    improved = improve_threads(served) if late else served
-    if improved is not served:
-        served = in_canonical_order(improved)
-    return (sdfg if served is tree else program.parse(dumped(write(served)))), served
 
 
 def _finish(text: str, target: str, recipes: Recipes | None) -> str:
@@ -368,22 +176,6 @@ def _compiled(text: str, target: str, folder: Path, wanted: Mapping[str, Any], d
     _choose(True, tree)
     sdfg = as_python(program.parse(text), tree, decided=True)
     return passes.build(sdfg, folder, target, wanted=wanted, dump=dump)
-
-
-def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> StructuredSDFG:
-    """The finished program, whose tree is `tree`, with what docc's C++ would get wrong mended last.
-
-    Args:
-        decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts; extremes in
-            vectors (`loopbook.sdfg.extremes`), and Python's own (`loopbook.sdfg.own_extremes`).
-    """
-    mended = tree
-    if decided:
-        mended = with_conditional_sums(found_in_vectors(decide(tree)))
-        mended = with_own_extremes(with_block_searches(with_carried_sums(mended)))
-    mended = with_short_words(divide_once(keep_signs(mended)))
-    mended = narrowed(keep_stores_apart(keep_vectors_inside(mended)))
-    return sdfg if mended is tree else program.parse(dumped(write(mended)))
 
 
 def _tuned(
@@ -433,12 +225,3 @@ def _choose(served: bool, tree: Program, arena: bool = False) -> None:
             os.environ[name] = value
         else:
             os.environ.pop(name, None)
-
-
-_PRIVATE = re.compile(r"\bprivate\(([^)]*)\)")
-
-
-def code_of(sdfg: StructuredSDFG) -> str:
-    """Hash of the generated C++. docc lists private variables in another order every time."""
-    text = _PRIVATE.sub(lambda found: " ".join(sorted(found[1].split(", "))), sdfg.to_cpp())
-    return hashlib.sha256(text.encode()).hexdigest()[:32]

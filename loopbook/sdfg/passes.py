@@ -31,6 +31,21 @@ def expand(sdfg: StructuredSDFG, target: str) -> None:
         sdfg.expand(options(target))
 
 
+def parse(text: str) -> StructuredSDFG:
+    """docc's SDFG from its JSON text.
+
+    Raises:
+        SdfgError: if docc cannot read it.
+    """
+    try:
+        with quiet_stderr():
+            sdfg = StructuredSDFG.parse(text)
+            sdfg.validate()
+    except (RuntimeError, IndexError, ValueError, KeyError, TypeError) as error:
+        raise SdfgError(f"docc cannot read this SDFG: {first_line(error)}") from None
+    return sdfg
+
+
 def simplify(
     sdfg: StructuredSDFG,
     *,

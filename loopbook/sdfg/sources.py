@@ -9,7 +9,7 @@ from pathlib import Path
 from docc.sdfg import StructuredSDFG
 
 from loopbook.sdfg import passes, program
-from loopbook.sdfg.build import Recipes, as_python, code_of, outermost, transform
+from loopbook.sdfg.transformed import Recipes, as_python, code_of, outermost, transform
 from loopbook.toolchain.batch import Source
 from loopbook.toolchain.built import Applied
 
@@ -28,7 +28,7 @@ def write_tuned(
 
     Args:
         silent: see `loopbook.toolchain.batch.silent_compiler`.
-        patient: see `loopbook.sdfg.build.transform`.
+        patient: see `loopbook.sdfg.transformed.transform`.
         timers: see `loopbook.sdfg.passes.build`.
 
     Raises:

@@ -32,8 +32,9 @@ from loopbook.recipes.layer import Neighbour
 from loopbook.recipes.recipe import Recipe
 from loopbook.recipes.record import Record
 from loopbook.recipes.reports import LOST
-from loopbook.sdfg import build, program
+from loopbook.sdfg import program
 from loopbook.sdfg.known_wrong import shown
+from loopbook.sdfg.transformed import transform
 from loopbook.sdfg.untrusted import Admitted, Names
 from loopbook.server import document
 from loopbook.server.failures import DOCC, status_of, words_of
@@ -190,7 +191,7 @@ class Work:
         found = self._finished.get(key)
         if found is not None:
             return unpacked(found).decode()
-        done = build.transform(
+        done = transform(
             prepared.text,
             target,
             recipes,

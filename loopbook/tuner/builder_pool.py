@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from loopbook.errors import LoopbookError
-from loopbook.sdfg.build import Recipes
+from loopbook.sdfg.transformed import Recipes
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.run import RUN_BYTES
 from loopbook.toolchain.runner import Runner

@@ -22,7 +22,8 @@ import msgspec
 
 from loopbook.errors import InputError, JailError, KernelError, LoopbookError
 from loopbook.recipes._data import Data, Text
-from loopbook.sdfg.build import BUILD_BYTES, Recipes, build_once, build_tuned
+from loopbook.sdfg.build import BUILD_BYTES, build_once, build_tuned
+from loopbook.sdfg.transformed import Recipes
 from loopbook.toolchain import jail
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.jail.doors import MOST_ANSWER, MOST_REQUEST, Door

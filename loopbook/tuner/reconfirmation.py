@@ -17,9 +17,9 @@ from loopbook.program.trips import trip_counts
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Measurement, Record
 from loopbook.sdfg.arguments import size_names
-from loopbook.sdfg.build import transform
 from loopbook.sdfg.made_up import MadeUp
 from loopbook.sdfg.program import prepare_nests
+from loopbook.sdfg.transformed import transform
 from loopbook.sdfg.untrusted import admit
 from loopbook.toolchain import jail
 from loopbook.toolchain.sandbox import run_limited

@@ -157,7 +157,8 @@ def fingerprints(workload: Workload, preset: str) -> frozenset[str]:
     """The fingerprints of a workload's nests, which are the same at all sizes; none if docc cannot
     make them or gets one wrong."""
     from loopbook.sdfg.marks import ordered
-    from loopbook.sdfg.program import parse, prepare_apart
+    from loopbook.sdfg.passes import parse
+    from loopbook.sdfg.program import prepare_apart
 
     try:
         text, nests = prepare_apart(Call.of(workload, workload.arguments(preset)).text)

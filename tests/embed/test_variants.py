@@ -112,7 +112,7 @@ def test_reordered_keeps_what_is_read_and_written(document: dict) -> None:
 def test_docc_still_reads_them(
     document: dict, change: Callable[[dict, random.Random], dict]
 ) -> None:
-    from loopbook.sdfg.program import parse
+    from loopbook.sdfg.passes import parse
 
     before = json.dumps(document)
     for seed in range(3):

@@ -25,7 +25,7 @@ from loopbook.farm.machine import BUILDING, Machine
 from loopbook.farm.status import status_of
 from loopbook.recipes.book import Book
 from loopbook.recipes.tasks import DEAD, DONE, STATES, TUNE, Ask, Wanted
-from loopbook.sdfg.build import Recipes
+from loopbook.sdfg.transformed import Recipes
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.jail.doors import Door
 from loopbook.toolchain.march import portable

@@ -12,8 +12,10 @@ from loopbook.normal_form import neighbours
 from loopbook.normal_form.unread import without_unread_integers
 from loopbook.program import walk
 from loopbook.program.tree import Loop
-from loopbook.sdfg import frontend, program
+from loopbook.sdfg import frontend, normalised, program
 from loopbook.sdfg.local import with_local
+
+pytestmark = pytest.mark.usefixtures("no_book")
 
 N = 9
 
@@ -55,12 +57,6 @@ def in_pieces(monkeypatch):
     monkeypatch.setattr(program, "LARGE", 1)
 
 
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
-
-
 def arrays():
     return [random(N, N + 4, 5) - 0.5 for _ in range(3)]
 
@@ -91,7 +87,7 @@ def test_integers_between_loops_that_nobody_reads_are_gone():
     assert lowered is not None
     given = lowered.prepare(*arrays())
     text = with_local(frontend.trace(lowered.kernel, given), lowered, given)
-    tree = program._promoted(text, "sequential")
+    tree = normalised.promoted(text, "sequential")
     depths = [
         [len(walk.band(loop)) for loop in walk.outermost(one) if isinstance(loop, Loop)]
         for one in (tree, without_unread_integers(tree))

@@ -13,7 +13,7 @@ from loopbook.program.canonical_order import in_canonical_order
 from loopbook.program.read import read
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, passes, program
-from loopbook.sdfg.build import transform
+from loopbook.sdfg.transformed import transform
 
 RECIPE = "tile L0 4\npeel L0\nunroll L0*"
 

@@ -14,8 +14,8 @@ from loopbook.errors import InterpretedWarning
 from loopbook.program.expr import Expr
 from loopbook.program.inside import Range, is_inside
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import transform
 from loopbook.sdfg.early_loads import PREFIX
+from loopbook.sdfg.transformed import transform
 
 rng = np.random.default_rng(0)
 
@@ -112,9 +112,7 @@ def test_what_is_certainly_there_is_loaded_early(func, make, loads):
 
 @pytest.mark.parametrize("target", ["sequential", "openmp"])
 @pytest.mark.parametrize(("func", "make", "loads"), CASES, ids=lambda x: getattr(x, "__name__", ""))
-def test_the_numbers_are_those_of_python(func, make, loads, target, monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+def test_the_numbers_are_those_of_python(func, make, loads, target, no_book):
     args = make()
     own = copy.deepcopy(args)
     with warnings.catch_warnings():

@@ -8,8 +8,9 @@ import pytest
 from sdfg_kit import check_recipe, matmul, random, steps
 
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import build_tuned, transform
+from loopbook.sdfg.build import build_tuned
 from loopbook.sdfg.incomplete_tiles import OF_REST
+from loopbook.sdfg.transformed import transform
 
 TILED = "tile L0 4\ninterchange L1 L2\ninterchange L0 L2\npeel L0{}\nunroll L0*"
 

@@ -6,7 +6,7 @@ import pytest
 from sdfg_kit import check_recipe, matmul, random, steps
 
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import as_python, transform
+from loopbook.sdfg.transformed import as_python, transform
 
 
 def layer(X, W, b, Y):

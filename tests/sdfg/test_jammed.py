@@ -6,7 +6,7 @@ import pytest
 from sdfg_kit import check_recipe, random, steps
 
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import as_python, transform
+from loopbook.sdfg.transformed import as_python, transform
 
 JAM = """tile L0 8
 peel L0

@@ -26,7 +26,7 @@ from loopbook.program.read import read
 from loopbook.program.signed import sign_counters
 from loopbook.rules import TuningContext, propose, seed_population
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import transform
+from loopbook.sdfg.transformed import transform
 from loopbook.steps.editor import Editor
 from loopbook.steps.workbench import Workbench
 

@@ -14,7 +14,7 @@ from loopbook.normal_form.local import NARROW
 from loopbook.program.json_text import loaded
 from loopbook.program.read import read
 from loopbook.program.types import Scalar
-from loopbook.sdfg import build, frontend
+from loopbook.sdfg import frontend, transformed
 from loopbook.sdfg.narrow import NotNarrowError, narrowed, with_narrow
 
 TYPES = (np.uint8, np.int8, np.uint16, np.int16, np.uint32)
@@ -133,7 +133,7 @@ def test_what_cannot_be_narrow_is_compiled_with_words(monkeypatch):
     def lighter(a):
         return np.minimum(a + 1, 200)
 
-    monkeypatch.setattr(build, "narrowed", lambda tree: refuse(tree) if noted(tree) else tree)
+    monkeypatch.setattr(transformed, "narrowed", lambda tree: refuse(tree) if noted(tree) else tree)
     got = native(lighter, strict=True)(np.arange(9, dtype=np.uint8))
     np.testing.assert_array_equal(got, lighter(np.arange(9, dtype=np.uint8)))
 

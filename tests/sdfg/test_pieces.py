@@ -19,7 +19,7 @@ from loopbook.program.rename import with_own_variables
 from loopbook.program.tree import Loop
 from loopbook.program.types import Scalar
 from loopbook.program.walk import preorder
-from loopbook.sdfg import marks, pieces, program
+from loopbook.sdfg import marks, normalised, pieces, program
 from loopbook.sdfg.frontend import bind, trace
 from loopbook.sdfg.known_wrong import carried
 
@@ -72,8 +72,8 @@ def test_a_large_loop_stays_and_what_it_holds_is_worked_on(small):
 
 def test_numbers_are_right_and_docc_is_not_asked_about_the_whole(small, tmp_path):
     text = trace(steps, given())
-    normalised, nests = program.prepare_apart(text)
-    plan = plan_nests(nests, normalised, "sequential", LayeredBook([]))
+    prepared, nests = program.prepare_apart(text)
+    plan = plan_nests(nests, prepared, "sequential", LayeredBook([]))
     assert plan.active
     assert plan.nests[0].reason == TOO_LARGE
     library = build_plan(text, plan, tmp_path / "built").library
@@ -120,7 +120,7 @@ def test_a_container_that_docc_makes_under_the_name_of_an_idle_one_has_its_own_t
 
 
 def test_what_takes_too_long_stays_as_it_is(small, monkeypatch):
-    monkeypatch.setattr(program, "PIECES_SECONDS", 0.0)
+    monkeypatch.setattr(normalised, "PIECES_SECONDS", 0.0)
     sdfg, nests = program.prepare_nests(trace(steps, given()))
     assert marks.frames(sdfg.to_json()) == {nest.loops[0].element_id for nest in nests}
     assert {loop.kind for nest in nests for loop in nest.loops} == {"for"}

@@ -9,8 +9,9 @@ import pytest
 from sdfg_kit import check_library, random, steps
 
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import build_tuned, served_code
+from loopbook.sdfg.build import build_tuned
 from loopbook.sdfg.restrict_in_threads import with_restrict_in_threads
+from loopbook.sdfg.transformed import served_code
 
 
 def row_sums(A, s):

@@ -7,15 +7,11 @@ import pytest
 
 import loopbook
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import transform
 from loopbook.sdfg.decided import decide
 from loopbook.sdfg.searches import AHEAD, with_block_searches
+from loopbook.sdfg.transformed import transform
 
-
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
+pytestmark = pytest.mark.usefixtures("no_book")
 
 
 def first(x, v):

@@ -12,8 +12,9 @@ from loopbook.program.read import read
 from loopbook.program.write import write
 from loopbook.recipes.recipe import Recipe
 from loopbook.sdfg import marks, program
-from loopbook.sdfg.build import build_tuned, transform
+from loopbook.sdfg.build import build_tuned
 from loopbook.sdfg.frontend import bind, trace
+from loopbook.sdfg.transformed import transform
 from loopbook.steps import Step
 from loopbook.steps.workbench import Workbench
 

@@ -13,8 +13,9 @@ from loopbook.program.accesses import accesses, counted
 from loopbook.program.read import read
 from loopbook.program.write import write
 from loopbook.sdfg import frontend, passes, program
-from loopbook.sdfg.build import build_tuned, transform
+from loopbook.sdfg.build import build_tuned
 from loopbook.sdfg.threads import improve_threads
+from loopbook.sdfg.transformed import transform
 from loopbook.workloads import polybench
 from loopbook.workloads.state import reference_results
 

@@ -21,7 +21,8 @@ from server_kit import SECONDS, Served, message, put_back, revoke, sent, serving
 from untrusted_kit import ATTACKS, attacked
 from wait_kit import wait_until
 
-from loopbook.sdfg import build, frontend, passes, program
+from loopbook.sdfg import frontend, passes, program
+from loopbook.sdfg.transformed import transform
 from loopbook.toolchain import compiler
 from loopbook.toolchain.sandbox import run_limited
 
@@ -48,7 +49,7 @@ def test_nests_without_a_neighbour_get_doccs_own_schedule(reader):
     tiers = [nest["tier"] for nest in answer["results"]]
     assert tiers == ["exact", "none"]
     served = program.parse(json.dumps(answer["sdfg_result"]["sdfg"]))
-    own = build.transform(json.dumps(message(chain)["sdfg"]), "sequential", {})[0]
+    own = transform(json.dumps(message(chain)["sdfg"]), "sequential", {})[0]
     assert _last_loop(served.to_cpp()) == _last_loop(own.to_cpp())
 
 

@@ -22,7 +22,8 @@ from loopbook.errors import (
     WrongResultError,
 )
 from loopbook.sdfg import frontend
-from loopbook.sdfg.build import build_baseline, build_once, build_tuned, transform
+from loopbook.sdfg.build import build_baseline, build_once, build_tuned
+from loopbook.sdfg.transformed import transform
 from loopbook.toolchain import compiler
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.run import Binding, compare

@@ -11,7 +11,7 @@ import pytest
 from cli_kit import PRODUCT
 from tuner_kit import VECTORISED, Process, descendants, task
 
-from loopbook.sdfg.build import Recipes
+from loopbook.sdfg.transformed import Recipes
 from loopbook.toolchain.built import Built
 from loopbook.toolchain.runner import Runner
 from loopbook.toolchain.times import Schedule, Times

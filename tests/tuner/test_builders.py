@@ -14,7 +14,7 @@ from cli_kit import PRODUCT
 from tuner_kit import task
 
 from loopbook.errors import IllegalStepError, InputError, LoopbookError
-from loopbook.sdfg.build import Recipes
+from loopbook.sdfg.transformed import Recipes
 from loopbook.toolchain import compiler
 from loopbook.toolchain.jail import doors
 from loopbook.toolchain.jail.doors import Door

@@ -16,7 +16,8 @@ import pytest
 from tuner_kit import bad_library, descendants, task
 
 from loopbook.recipes.hardware import read
-from loopbook.sdfg.build import Recipes, build_once
+from loopbook.sdfg.build import build_once
+from loopbook.sdfg.transformed import Recipes
 from loopbook.steps import Step
 from loopbook.toolchain import runner
 from loopbook.toolchain.built import Built

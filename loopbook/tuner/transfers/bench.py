@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 from loopbook.errors import DeadlineError, LoopbookError
 from loopbook.program.trips import trip_counts
 from loopbook.sdfg import program
-from loopbook.sdfg.build import BUILD_BYTES, Recipes
+from loopbook.sdfg.build import BUILD_BYTES
 from loopbook.sdfg.sources import write_tuned, write_unoptimised
+from loopbook.sdfg.transformed import Recipes
 from loopbook.toolchain import scratch
 from loopbook.toolchain.batch import Source, compile_together, silent_compiler
 from loopbook.toolchain.batch_runner import BatchRunner, Reading, Rounds
