@@ -49,10 +49,8 @@ LOSER = "interchange L0 L1\n"
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch, tmp_path):
+def alone(no_book, monkeypatch, tmp_path):
     """No book and no server but those of the test."""
-    monkeypatch.setenv("LOOPBOOK_BOOK", str(tmp_path / "none.db"))
-    monkeypatch.setenv("LOOPBOOK_STARTER", "")
     monkeypatch.setenv("LOOPBOOK_LIBRARIES", "0")  # products are what the server is asked about
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in (field.VARIABLE, "LOOPBOOK_SERVER", "LOOPBOOK_TOKEN"):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from client_kit import blocked, layered, product, record
 
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit, Refusal, Trials
 from loopbook.client.inner_nests import InnerNest, inner_nests, of_inner_nests
-from loopbook.client.layered import LayeredBook
 from loopbook.client.plan import make_plan
 from loopbook.program.json_text import dumped
 from loopbook.program.nest import Nest
@@ -36,12 +33,6 @@ def repeated(A, B, C, x, steps):
 def given() -> list:
     A, B, C = np.random.default_rng(5).random((3, 40, 40))
     return [A, B, C, np.zeros(1), STEPS]
-
-
-@pytest.fixture(scope="module")
-def good(tmp_path_factory) -> LayeredBook:
-    """One good record of the product."""
-    return layered(tmp_path_factory.mktemp("good"), record(product, blocked()))
 
 
 def test_the_loops_that_a_loop_repeats_are_nests_of_their_own():

@@ -45,12 +45,6 @@ from loopbook.sdfg import frontend, program
 from loopbook.sdfg.build import build_baseline
 
 
-@pytest.fixture(scope="module")
-def good(tmp_path_factory) -> LayeredBook:
-    """One good record of the product."""
-    return layered(tmp_path_factory.mktemp("good"), record(product, blocked()))
-
-
 def chained(A, B, C, D):
     for i in range(B.shape[0]):
         for j in range(B.shape[1]):

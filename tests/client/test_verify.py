@@ -12,7 +12,6 @@ from client_kit import (
     chain,
     layered,
     matrices,
-    product,
     product_permuted,
     product_transposed,
     record,
@@ -58,11 +57,6 @@ def kernel(left, right, out):
 def no_libraries(monkeypatch):
     """Products are what the book is asked about."""
     monkeypatch.setenv("LOOPBOOK_LIBRARIES", "0")
-
-
-@pytest.fixture(scope="module")
-def good(tmp_path_factory):
-    return layered(tmp_path_factory.mktemp("good"), record(product, blocked()))
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,18 @@ import linecache
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from loopbook.client.variants.dispatch import Dispatcher
 from loopbook.frontend import Lowered, lower
 from loopbook.frontend.check import copied
+from loopbook.sdfg.build import build_baseline
+from loopbook.sdfg.traced import Traced
 
-__all__ = ["agree", "check", "copied", "data", "flat", "function"]
+__all__ = ["agree", "as_docc", "check", "copied", "data", "flat", "function"]
 
 COUNT = itertools.count()
 
@@ -47,6 +51,15 @@ def check(function: Callable[..., Any], *args: Any) -> Lowered:
         agree([*flat(expected), *first], [*flat(got), *second], lowered.kernel_source)
     assert lowered.holds(*args), lowered.guards
     return lowered
+
+
+def as_docc(kernel: Callable[..., Any]) -> Dispatcher:
+    """A kernel as docc compiles it, without a schedule."""
+
+    def built(reading: Traced, args: Sequence[Any], folder: Path) -> Sequence[Path]:
+        return [build_baseline(reading.text, "none", folder).library]
+
+    return Dispatcher(kernel, built, strict=True)
 
 
 def agree(expected: Sequence[Any], got: Sequence[Any], source: str = "") -> None:

@@ -9,7 +9,7 @@ from loopbook.client.variants.dispatch import Dispatcher
 from loopbook.frontend import lower
 from loopbook.sdfg.build import build_baseline
 
-from .kit import agree, check, copied, flat, function
+from .kit import agree, as_docc, check, copied, flat, function
 
 BODIES = (
     "y[:] = x + x",
@@ -57,9 +57,6 @@ def test_the_kernel_is_given_words():
 
 
 def test_compiled_narrow_numbers_are_numpys():
-    def build(reading, args, folder):
-        return [build_baseline(reading.text, "none", folder).library]
-
     def checksum(A, x, counts):
         total = 0xFFFF
         for b in x:
@@ -74,7 +71,7 @@ def test_compiled_narrow_numbers_are_numpys():
     args = [arguments(np.int16)[0], x, np.zeros(256, np.uint32)]
     lowered = lower(checksum, copied(args))
     assert lowered is not None
-    kernel = Dispatcher(lowered.kernel, build, strict=True)
+    kernel = as_docc(lowered.kernel)
     kernel.compiled(lowered.prepare(*copied(args)))
     first, second = copied(args), copied(args)
     expected = checksum(*first)
@@ -133,9 +130,6 @@ def test_numbers_at_the_ends_are_divided_and_shifted_as_numpys(body, dtype):
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64])
 def test_compiled_numbers_at_the_ends_are_numpys(dtype):
-    def build(reading, args, folder):
-        return [build_baseline(reading.text, "none", folder).library]
-
     def divided(x, y):
         z = x.copy()
         z //= y
@@ -146,16 +140,13 @@ def test_compiled_numbers_at_the_ends_are_numpys(dtype):
     args = ends(dtype, 99)
     lowered = lower(divided, copied(args))
     assert lowered is not None
-    kernel = Dispatcher(lowered.kernel, build, strict=True)
+    kernel = as_docc(lowered.kernel)
     with np.errstate(all="ignore"):
         expected = divided(*copied(args))
     agree(flat(expected), flat(lowered.wrap(kernel)(*copied(args))), lowered.source)
 
 
 def test_compiled_numbers_of_python_have_all_their_bits():
-    def build(reading, args, folder):
-        return [build_baseline(reading.text, "none", folder).library]
-
     def products(x, y):
         total = 0
         for i in range(len(x)):
@@ -166,5 +157,5 @@ def test_compiled_numbers_of_python_have_all_their_bits():
     args = [arguments(np.int32)[2], arguments(np.int32)[3] // 8]
     lowered = lower(products, copied(args))
     assert lowered is not None
-    kernel = Dispatcher(lowered.kernel, build, strict=True)
+    kernel = as_docc(lowered.kernel)
     assert lowered.wrap(kernel)(*copied(args)) == products(*args)

@@ -7,14 +7,12 @@ import warnings
 import numpy as np
 import pytest
 
-from loopbook.client.variants.dispatch import Dispatcher
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower, refusals
-from loopbook.sdfg.build import build_baseline
 from loopbook.workloads import polybench
 from loopbook.workloads.arrays import generate
 
-from .kit import agree, check, copied, data, flat
+from .kit import agree, as_docc, check, copied, data, flat
 
 SIZES = ((4, 3), (5, 5), (1, 2), (0, 3))
 
@@ -146,13 +144,10 @@ def blurred(image):
 def test_compiled_loops_give_numpys_numbers(function, shapes):
     """Both are wrong by whole numbers where docc's own front end translates them."""
 
-    def build(reading, args, folder):
-        return [build_baseline(reading.text, "none", folder).library]
-
     args = [data(*shape) for shape in shapes]
     lowered = lower(function, args)
     assert lowered is not None
-    kernel = Dispatcher(lowered.kernel, build, strict=True)
+    kernel = as_docc(lowered.kernel)
     kernel.compiled(lowered.prepare(*args))
     compiled = lowered.wrap(kernel)
     agree(flat(function(*copied(args))), flat(compiled(*args)), lowered.source)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from loopbook.client.variants.dispatch import Dispatcher
 from loopbook.frontend import lower
-from loopbook.sdfg.build import build_baseline
 
-from .kit import agree, check, copied, data, flat
+from .kit import agree, as_docc, check, copied, data, flat
 
 
 def grey(rgb, w):
@@ -109,10 +107,6 @@ def of_itself(x, y):
             y[i] += y[i + p - 1] * x[i]
 
 
-def _built(reading, args, folder):
-    return [build_baseline(reading.text, "none", folder).library]
-
-
 @pytest.mark.parametrize(
     ("kernel", "given"),
     [
@@ -129,7 +123,7 @@ def test_what_reduces_is_written_out(kernel, given):
     lowered = check(kernel, *given)
     text = lowered.kernel_source
     assert not any(f"in range({ends}):" in text for ends in ("2", "3", "4", "1, 4", "-1, 2"))
-    native = Dispatcher(kernel, _built, strict=True)
+    native = as_docc(kernel)
     expected, got = copied(given), copied(given)
     agree(flat(kernel(*expected)), flat(native(*got)))
     agree(expected, got)
@@ -151,7 +145,7 @@ def test_sums_in_one_element_are_written_out_while_they_are_short(kernel, given,
     assert lowered.kernel_source.count("for ") == left
     expected, got = copied(given), copied(given)
     kernel(*expected)
-    Dispatcher(kernel, _built, strict=True)(*got)
+    as_docc(kernel)(*got)
     agree(expected, got)
 
 

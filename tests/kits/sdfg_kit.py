@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from docc.compiler.docc_program import DoccOptions
 from docc.python.python_program import PythonProgram
 from docc.sdfg import StructuredSDFG, TargetOptions
@@ -178,6 +179,18 @@ def nests_of(kernel: Callable[..., Any], args: Sequence[Any]) -> list[Nest]:
 def bench_of(kernel: Callable[..., Any], args: Sequence[Any], nest: int = 0) -> Workbench:
     sdfg, nests = prepared_nests(kernel, args)
     return Workbench(program.tree_of(sdfg), nests[nest])
+
+
+def check_refused(
+    kernel: Callable[..., Any], args: Sequence[Any], before: str, step: str, reason: str
+) -> None:
+    """A step is refused behind others, for this reason."""
+    bench = bench_of(kernel, args)
+    for op, arguments in steps(before):
+        bench.apply(op, arguments)
+    ((op, arguments),) = steps(step)
+    with pytest.raises(IllegalStepError, match=reason):
+        bench.apply(op, arguments)
 
 
 def stepped(sdfg: Any, nest: Nest, recipe: Sequence[StepPair]) -> Workbench:

@@ -6,9 +6,8 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from sdfg_kit import bench_of, check_recipe, matmul, nests_of, random, rows, steps
+from sdfg_kit import bench_of, check_recipe, check_refused, matmul, nests_of, random, rows, steps
 
-from loopbook.errors import IllegalStepError
 from loopbook.rules import TuningContext, combine, seed_population
 from loopbook.rules.separation import fitted_separations, separate
 from loopbook.rules.staircase import staircase_tiles
@@ -267,15 +266,6 @@ def used_before(A, T, B):
             B[i, j] += T[j]
 
 
-def _refused(kernel, args, before, step, reason):
-    bench = bench_of(kernel, args)
-    for op, arguments in steps(before):
-        bench.apply(op, arguments)
-    ((op, arguments),) = steps(step)
-    with pytest.raises(IllegalStepError, match=reason):
-        bench.apply(op, arguments)
-
-
 @pytest.mark.parametrize(
     ("kernel", "args"),
     [
@@ -288,14 +278,14 @@ def _refused(kernel, args, before, step, reason):
     ],
 )
 def test_what_iterations_take_from_each_other_is_not_expanded(kernel, args):
-    _refused(kernel, args, "", "expand L0", "no temporary|beyond|not affine|no plain size")
+    check_refused(kernel, args, "", "expand L0", "no temporary|beyond|not affine|no plain size")
 
 
 def test_loops_are_not_delayed_past_what_needs_them():
     args = next(_cases(symmetric))
-    _refused(symmetric, args, "expand L0 L1", "reorder L2", "dependence")
-    _refused(overtaking, [random(5, 7), random(7)], "", "reorder L1", "dependence")
-    _refused(symmetric, args, "", "reorder L0", "no loop is around")
+    check_refused(symmetric, args, "expand L0 L1", "reorder L2", "dependence")
+    check_refused(overtaking, [random(5, 7), random(7)], "", "reorder L1", "dependence")
+    check_refused(symmetric, args, "", "reorder L0", "no loop is around")
 
 
 def test_the_pushed_half_is_not_distributed_in_front_of_what_it_changes():
@@ -310,7 +300,7 @@ def test_the_pushed_half_is_not_distributed_in_front_of_what_it_changes():
 def test_blocks_keep_the_order_that_dependences_want(tmp_path):
     cases = [[random(n, m)] for n, m in ((9, 11), (33, 20), (2, 5))]
     check_recipe(recurrence, cases, steps("block L0 L1 4 8"), tmp_path)
-    _refused(backwards, [random(9, 11)], "", "block L0 L1 4 8", "dependence")
+    check_refused(backwards, [random(9, 11)], "", "block L0 L1 4 8", "dependence")
 
 
 def test_a_copy_is_refused_where_rows_are_written_before_they_are_read(tmp_path):
@@ -322,4 +312,4 @@ def test_a_copy_is_refused_where_rows_are_written_before_they_are_read(tmp_path)
     """
     cases = [[random(n, n), random(n, m)] for n, m in ((9, 11), (33, 18))]
     check_recipe(chained, cases, steps(before), tmp_path)
-    _refused(chained, cases[0], before, "buffer L0.tile L2 L1", "written before it is read")
+    check_refused(chained, cases[0], before, "buffer L0.tile L2 L1", "written before it is read")

@@ -5,9 +5,17 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from sdfg_kit import bench_of, check_recipe, matmul, matmul_args, nests_of, random, steps
+from sdfg_kit import (
+    bench_of,
+    check_recipe,
+    check_refused,
+    matmul,
+    matmul_args,
+    nests_of,
+    random,
+    steps,
+)
 
-from loopbook.errors import IllegalStepError
 from loopbook.rules import TuningContext
 from loopbook.rules.bands import bands
 from loopbook.rules.triangular import triangular_tiles
@@ -98,15 +106,6 @@ def test_blocks_of_rectangles_are_right_too(tmp_path):
     check_recipe(matmul, sizes, steps("serialize L2\n" + recipe), tmp_path)
 
 
-def _refused(kernel, args, before, step, reason):
-    bench = bench_of(kernel, args)
-    for op, arguments in steps(before):
-        bench.apply(op, arguments)
-    ((op, arguments),) = steps(step)
-    with pytest.raises(IllegalStepError, match=reason):
-        bench.apply(op, arguments)
-
-
 @pytest.mark.parametrize(
     ("before", "step", "reason"),
     [
@@ -118,16 +117,16 @@ def _refused(kernel, args, before, step, reason):
     ],
 )
 def test_steps_on_triangles_are_refused_where_they_do_not_fit(before, step, reason):
-    _refused(lower, next(_cases(lower)), f"serialize L2\n{before}", step, reason)
+    check_refused(lower, next(_cases(lower)), f"serialize L2\n{before}", step, reason)
 
 
 def test_blocks_are_refused_where_rows_depend_on_each_other():
-    _refused(recurrence, [random(9, 9)], "", "block L0 L1 4 8", "dependence")
+    check_refused(recurrence, [random(9, 9)], "", "block L0 L1 4 8", "dependence")
 
 
 def test_buffers_are_refused_where_the_result_is_read_elsewhere():
     before = "tile L0 4\ntile L1 8\ninterchange L0 L1.tile"
-    _refused(gathered, [random(9, 17)], before, "buffer L0 L0 L1", "more than one place")
+    check_refused(gathered, [random(9, 17)], before, "buffer L0 L0 L1", "more than one place")
 
 
 def test_padding_is_refused_where_docc_copies_more_than_the_triangle_back():
@@ -148,8 +147,8 @@ def test_padding_is_refused_where_docc_copies_more_than_the_triangle_back():
     nest = nests_of(masked, args)[0]
     result = next(c.name for c in nest.containers if c.data == "C")
     serial = "serialize L2" if nest.loops[2].kind == "reduce" else ""
-    _refused(masked, args, serial + before.replace("A0", result), "pad L1", "copied back")
+    check_refused(masked, args, serial + before.replace("A0", result), "pad L1", "copied back")
 
 
 def test_skews_by_more_than_one_are_refused():
-    _refused(upper, next(_cases(upper)), "", "skew L0 L1 2", "iterations|factor")
+    check_refused(upper, next(_cases(upper)), "", "skew L0 L1 2", "iterations|factor")

@@ -133,6 +133,7 @@ def written(before, inside, behind, after, twice) -> str:
     return "\n".join(made) + "\n"
 
 
+@pytest.mark.long
 def test_what_is_legal_gives_what_python_gives(tmp_path):
     legal = 0
     for seed in range(80, 140):
