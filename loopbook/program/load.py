@@ -18,15 +18,33 @@ def load_json(text: str) -> Json:
     Raises:
         SdfgError: if it is no JSON object or clearly no SDFG.
     """
+    document = as_sdfg(parsed(text))
+    _check_dataflow(document["root"])
+    return document
+
+
+def parsed(text: str) -> Any:
+    """The JSON document in a text that is not too long.
+
+    Raises:
+        SdfgError: it is, or it is no JSON.
+    """
     if len(text) > MAX_TEXT:
         raise SdfgError(f"the SDFG text has {len(text) >> 20} MiB, more than {MAX_TEXT >> 20}")
     try:
-        document = loaded(text)
+        return loaded(text)
     except (ValueError, RecursionError) as error:
         raise SdfgError(f"this is no JSON: {error}") from None
+
+
+def as_sdfg(document: Any) -> Json:
+    """A document that has what every SDFG has.
+
+    Raises:
+        SdfgError: it has not.
+    """
     if not isinstance(document, dict) or not {"root", "containers", "arguments"} <= document.keys():
         raise SdfgError("this JSON is no SDFG: it has no root, containers and arguments")
-    _check_dataflow(document["root"])
     return document
 
 

@@ -156,10 +156,8 @@ class Binding:
 
     def _outputs(self, program: Program, returned: Any) -> list[np.ndarray]:
         """What the function itself returned; nothing for one that only changes its arguments."""
-        if not program.output_args:  # docc gives back an undefined number then
-            return []
-        values = returned if isinstance(returned, tuple | list) else [returned]
-        return [np.array(value) for value in values]
+        # Without, docc gives back an undefined number.
+        return returned_arrays(returned) if program.output_args else []
 
     def _results(self, library: Path) -> list[np.ndarray]:
         return self._run_once(Built(library, "", {}, {}))[0]
@@ -340,3 +338,11 @@ def _most(expected: Sequence[np.ndarray]) -> float:
     """The largest magnitude of all that is finite."""
     floats = [want[np.isfinite(want)] for want in expected if want.dtype.kind in "fc"]
     return max((float(np.abs(some).max()) for some in floats if some.size), default=0.0)
+
+
+def returned_arrays(returned: Any) -> list[np.ndarray]:
+    """What a function returned, as arrays in order; none for None."""
+    if returned is None:
+        return []
+    values: Sequence[Any] = returned if isinstance(returned, tuple | list) else [returned]
+    return [np.array(value) for value in values]

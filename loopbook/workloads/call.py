@@ -31,7 +31,7 @@ from loopbook.sdfg.caller import Caller
 from loopbook.sdfg.known_wrong import understood
 from loopbook.sdfg.local import with_local
 from loopbook.toolchain.interleaved import Runnable
-from loopbook.toolchain.run import Binding
+from loopbook.toolchain.run import Binding, returned_arrays
 from loopbook.workloads.workload import Workload
 
 _translations: WeakKeyDictionary[Callable[..., Any], list[tuple[tuple[Any, ...], Lowered]]] = (
@@ -171,14 +171,6 @@ def fingerprints(workload: Workload, preset: str) -> frozenset[str]:
 
 def _loaded(binding: Binding, library: Path) -> Callable[..., Any]:
     return binding.load([library])[0]
-
-
-def returned_arrays(returned: Any) -> list[np.ndarray]:
-    """What a function returned, as arrays in order; none for None."""
-    if returned is None:
-        return []
-    values: Sequence[Any] = returned if isinstance(returned, tuple | list) else [returned]
-    return [np.array(value) for value in values]
 
 
 def _translation(

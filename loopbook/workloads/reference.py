@@ -20,9 +20,9 @@ import numpy as np
 from loopbook.errors import LoopbookError, WrongResultError
 from loopbook.sdfg.build import build_baseline
 from loopbook.toolchain import scratch
-from loopbook.toolchain.run import compare
+from loopbook.toolchain.run import compare, returned_arrays
 from loopbook.toolchain.sandbox import run_limited
-from loopbook.workloads.call import Call, returned_arrays
+from loopbook.workloads.call import Call
 from loopbook.workloads.workload import Workload
 
 PYTHON_SECONDS = 20.0

@@ -19,11 +19,11 @@ from loopbook.errors import KernelError, SdfgError
 from loopbook.sdfg import frontend
 from loopbook.sdfg.build import build_baseline
 from loopbook.toolchain.interleaved import Runnable, in_turn
-from loopbook.toolchain.run import compare
+from loopbook.toolchain.run import compare, returned_arrays
 from loopbook.toolchain.times import Schedule
 from loopbook.tuner.task import PythonTask
 from loopbook.workloads import polybench, reference
-from loopbook.workloads.call import Call, returned_arrays
+from loopbook.workloads.call import Call
 from loopbook.workloads.workload import Workload, load_workload
 
 HEAD = """

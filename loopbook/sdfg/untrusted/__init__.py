@@ -8,19 +8,17 @@ the grammar is refused with one line that says what and where.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from loopbook.errors import SdfgError
 from loopbook.program.json_text import dumped
+from loopbook.program.load import as_sdfg, parsed
 from loopbook.sdfg.untrusted.admission import Admission, Limits
 from loopbook.sdfg.untrusted.renaming import Names
 
 __all__ = ["Admitted", "Limits", "Names", "admit"]
-
-MAX_TEXT = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -53,20 +51,9 @@ def admit(program: str | Mapping[str, Any], limits: Limits | None = None) -> Adm
     Raises:
         SdfgError: it is none, or something in it is not in the grammar.
     """
-    given = _parsed(program) if isinstance(program, str) else program
-    if not isinstance(given, dict) or not {"root", "containers", "arguments"} <= given.keys():
-        raise SdfgError("this JSON is no SDFG: it has no root, containers and arguments")
+    given = as_sdfg(parsed(program) if isinstance(program, str) else program)
     try:
         document, names = Admission(limits or Limits()).program(given)
     except RecursionError:
         raise SdfgError("this SDFG is not accepted: it is nested too deeply") from None
     return Admitted(document, names)
-
-
-def _parsed(text: str) -> Any:
-    if len(text) > MAX_TEXT:
-        raise SdfgError(f"the SDFG text has {len(text) >> 20} MiB, more than {MAX_TEXT >> 20}")
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise SdfgError(f"this is no JSON: {error}") from None
