@@ -13,17 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from loopbook.dependence.contradictions import excluded
 from loopbook.dependence.engine import Column, Engine, question
-from loopbook.dependence.instances import (
-    Instances,
-    Key,
-    Way,
-    earlier,
-    excluded,
-    narrowed,
-    pairs,
-    placed,
-)
+from loopbook.dependence.instances import Instances, Key, Way, earlier, narrowed, pairs, placed
 from loopbook.dependence.last import LastWrites
 from loopbook.dependence.model import (
     Linear,

@@ -6,16 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from loopbook.dependence.contradictions import excluded
 from loopbook.dependence.engine import Engine, question
-from loopbook.dependence.instances import (
-    Instances,
-    Key,
-    Way,
-    earlier,
-    excluded,
-    narrowed,
-    pairs,
-)
+from loopbook.dependence.instances import Instances, Key, Way, earlier, narrowed, pairs
 from loopbook.dependence.model import Access, Linear, Loop, Statement, minus, shifted, statements
 from loopbook.dependence.pieces import FIRST, SECOND, Piece, Use, marked
 from loopbook.dependence.sets import empty

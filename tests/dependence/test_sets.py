@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loopbook.dependence.contradictions import excluded
 from loopbook.dependence.distances import constant
-from loopbook.dependence.instances import excluded
 from loopbook.dependence.model import Linear, minus, shifted
 from loopbook.dependence.sets import adds_up, empty, holds
 
