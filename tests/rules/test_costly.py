@@ -57,6 +57,7 @@ def test_what_is_served(kernel, args, steps):
         for one, other in zip(got, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
         if n == 300:
+            assert compiled.plan is not None
             (*_, served) = compiled.plan.nests
             assert [line.split()[0] for line in served.recipe.splitlines()] == steps
 

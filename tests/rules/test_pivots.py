@@ -197,5 +197,6 @@ def test_ways_beside_paths(kernel):
         for one, other in zip(got, expected, strict=True):
             np.testing.assert_array_equal(one, other)
         if n == 40:
+            assert compiled.plan is not None
             (report,) = compiled.plan.nests
             assert report.recipe.startswith("cut L1 L0\n")
