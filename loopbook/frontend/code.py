@@ -133,6 +133,7 @@ class Code:
         optional: whether names may be None until they are numbers (see `optional`).
         extremes: whose ``max`` and ``min`` of floats there are, "numpy" or "python".
         pythons: whether all of them are Python's, so that the loops may call them so.
+        again: how many calls of functions within themselves are written out.
         origin: line of the original that is being translated.
         computed: what variables hold that get their only values outside of all loops and branches.
         raised: ends of slices that are 0 where they would be less, by the variables that hold them:
@@ -161,6 +162,7 @@ class Code:
     differs: bool = False
     extremes: set[str] = field(default_factory=set)
     pythons: bool = False
+    again: int = 0
     floats: frozenset[tuple[int, int]] = frozenset()
     wide: bool = False
     telling: frozenset[str] = frozenset()

@@ -64,6 +64,7 @@ class Frame:
         exits: for each loop around it, what types numbers may have where it is left, or gone on
             with (see `sorts`).
         rising: names that are whole numbers, and never negative.
+        body: its statements as they were written, the same for each of its calls.
     """
 
     env: dict[str, Value]
@@ -81,6 +82,7 @@ class Frame:
     tests: list[ast.expr] = field(default_factory=list)
     exits: list[dict[str, list[sorts.State]]] = field(default_factory=list)
     rising: frozenset[str] = frozenset()
+    body: Sequence[ast.stmt] = ()
 
     def is_live(self, name: str) -> bool:
         """Whether a name may be read after the statement at hand."""

@@ -37,6 +37,11 @@ from loopbook.frontend.values import Thing, Tup, Unknown, Value
 DEEPEST = 20
 """Functions within functions; more is taken for recursion."""
 
+MOST_AGAIN = 32
+"""Calls of functions within themselves. Each is statements of its own, and other sizes are compiled
+anew: a transform of 64 numbers, which halves them down to one, took half a minute, one of 512 for
+ever (2026-11-28)."""
+
 
 class Local:
     """A function that is defined inside another one.
@@ -208,8 +213,13 @@ def _run(
 ) -> Value:
     if len(t.frames) > DEEPEST:
         raise t.code.fail("a function that calls itself")
+    if any(frame.body is body for frame in t.frames):
+        t.code.again += 1
+        if t.code.again > MOST_AGAIN:
+            raise t.code.fail("a function that calls itself, and so often that Python is quicker")
+    frame = Frame({}, dict(names), file, Liveness([], frozenset()), body=body)
     body = single_exit(body, values, optional=t.code.optional)
-    frame = Frame({}, dict(names), file, Liveness(body, frozenset((RETURNED,))))
+    frame.live = Liveness(body, frozenset((RETURNED,)))
     frame.line = line or t.frame.line
     frame.turn = (*t.frame.turn, id(t.frame.at))
     frame.rising = never_negative(body) - values.keys()

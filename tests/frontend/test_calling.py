@@ -142,3 +142,16 @@ def test_operators_as_functions():
     func = function(f"return {text}", "A, x, y")
     func.__globals__.update(functools=functools, operator=operator)
     check(func, data(3, 4), data(5), data(5, seed=1))
+
+
+def halved(x):
+    if len(x) <= 1:
+        return x
+    left, right = halved(x[::2]), halved(x[1::2])
+    return np.concatenate([left + right, left - right])
+
+
+def test_a_function_that_calls_itself_is_written_out_a_few_times():
+    check(halved, data(8))
+    with pytest.raises(LoweringError, match="so often that Python is quicker"):
+        lower(halved, (data(64),))
