@@ -211,7 +211,7 @@ def _choose(served: bool, tree: Program, arena: bool = False) -> None:
     if served and cancels(tree):
         exact = "all"
     elif served and rounds(tree):
-        exact = "1" if accumulates(tree) else "all"
+        exact = compiler.BUT_SUMS if accumulates(tree) else "all"
     chosen = {
         compiler.VECTOR_MATHS: "1" if served else "",
         compiler.EXACT: exact,

@@ -241,7 +241,6 @@ def _script(compiler: Compiler, march: str) -> str:
         "fi\n"
     )
     script += f'[ "${EXACT}" ] && set -- "$@" {EXACT_FLAGS}\n'
-    script += f'[ "${EXACT}" = all ] && set -- "$@" -fno-associative-math\n'
     script += f'[ "${WRAPS}" ] && set -- "$@" -fwrapv\n'
     script += f'[ "${NAMES}" ] && set -- "$@" -DLOOPBOOK_OWN_NAMES\n'
     script += f'[ "${EARLY}" ] && [ "$source" ] && [ -e "${{0%/*}}/{EARLY_MARK}" ] &&\n'
@@ -297,11 +296,14 @@ MATHS_FLAGS = "-fno-math-errno -fveclib=libmvec"
 MATHS_LIBRARY = "-l:libmvec.so.1"
 
 EXACT = "LOOPBOOK_EXACT"
-"""Set in the environment of a compile, it rounds each product and quotient as NumPy does (see
-`loopbook.program.rounds`). Sums are taken in any order even so, or no loop that reduces would
-vectorise; unless it is "all" (see `loopbook.program.cancels`)."""
+"""Set in the environment of a compile, it rounds each sum, product and quotient as NumPy does (see
+`loopbook.program.rounds` and `loopbook.program.cancels`)."""
 
-EXACT_FLAGS = "-ffp-contract=off -fno-reciprocal-math"
+BUT_SUMS = "but sums"
+"""What it is where the source says which sums may be taken in any order even so (see
+`loopbook.sdfg.any_order`), or no loop that reduces would vectorise."""
+
+EXACT_FLAGS = "-ffp-contract=off -fno-reciprocal-math -fno-associative-math"
 
 WRAPS = "LOOPBOOK_WRAPS"
 """Set in the environment of a compile, it lets whole numbers overflow as NumPy's do: ``x + 1 > x``

@@ -28,6 +28,11 @@ def counted(x, width, count):
     return count.sum(), count[:9].mean()
 
 
+def mixed(x, width, count):
+    shade = (0.3 * x + (1 - 0.3) * count[:-1]).astype(np.uint8)
+    return shade, count.sum(), (x * x).mean()
+
+
 def scaled(x, width, count):
     count[:-1] = x / width
     return (x * width + count[0]).sum()
@@ -57,6 +62,15 @@ def test_numbers_on_an_edge_are_in_the_cell_that_numpy_puts_them_in(function):
     tree = finished(program)
     assert rounds(tree)
     assert accumulates(tree) == (function is counted)
+
+
+def test_sums_in_any_order_leave_other_numbers_in_numpys():
+    x = np.arange(200.0)
+    count = np.append(x, 1.0)
+    program = loopbook.native(mixed, strict=True)
+    got, want = program(x, 0.1, count), mixed(x, 0.1, count)
+    np.testing.assert_array_equal(got[0], want[0])
+    np.testing.assert_allclose(got[1:], want[1:])
 
 
 def test_other_programs_may_keep_more_digits():
