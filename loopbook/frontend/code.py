@@ -335,7 +335,8 @@ class Code:
         return InLineError(base.name)
 
     def temporary(self, shape: Index, dtype: np.dtype, hint: str = "t") -> Buffer:
-        """A new buffer, large enough for `shape` whatever the loop variables are.
+        """A new buffer, large enough for `shape` whatever the loop variables are; one element in a
+        line for a number, since compiled code takes no arrays without dimensions.
 
         Raises:
             LoweringError: if no bound of a size is known before the loops run.
@@ -346,7 +347,7 @@ class Code:
             if bound is None or self.facts.known(bound) is None:
                 raise self.fail("an array whose size is not known before the loops run")
             bounds.append(bound)
-        buffer = self.buffer(self.fresh(f"{hint}_"), dtype, tuple(bounds))
+        buffer = self.buffer(self.fresh(f"{hint}_"), dtype, tuple(bounds) or (ONE,))
         self.temporaries.append(buffer)
         return buffer
 

@@ -469,6 +469,8 @@ def whole(buffer: Buffer, shape: Index | None = None) -> Array:
     dims = tuple((Int(()), ((axis, Int.of(1)),)) for axis in range(len(buffer.shape)))
     if buffer.rows:
         dims = (in_a_line(buffer.rows),)
+    if shape == ():
+        dims = tuple((Int(()), ()) for _ in buffer.shape)
     return view_of(buffer, buffer.sizes if shape is None else shape, dims, buffer.dtype)
 
 

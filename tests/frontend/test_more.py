@@ -53,6 +53,13 @@ return (*sums, *filled, np.nanmax(x, axis=0), np.nanmin(x))"""
     check(function(body, "x"), HOLES.astype(dtype))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_a_polynomial_at_a_number(dtype):
+    body = "return np.polyval(x[::-1], 0.5), np.polyval(x, 2), np.polyval(x, x.mean()) * 2"
+    lowered = check(function(body, "x"), (10 * X).astype(dtype))
+    assert "[()]" not in lowered.kernel_source
+
+
 def test_sums_at_places():
     body = """np.add.at(y, i, x)
 np.subtract.at(A, (i, i), 2.0)

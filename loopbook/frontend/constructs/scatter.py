@@ -17,6 +17,7 @@ from contextlib import ExitStack
 import numpy as np
 
 from loopbook.frontend import arith, nests, types
+from loopbook.frontend.casts import strong
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.joining import part
 from loopbook.frontend.indexing import advanced, load_at
@@ -110,6 +111,8 @@ def polyval(t: Translator, p: Value, x: Value) -> Value:
     if line.rank != 1:
         raise t.code.fail("polyval of coefficients that are no line")
     count = line.shape[0]
+    if not t.array(x).rank:  # NumPy makes an array of it
+        x = strong(t.number(x))
 
     def step(y: Value, factor: Value) -> Value:
         return lift(
