@@ -27,6 +27,7 @@ import copy
 from collections.abc import Callable, Sequence
 from itertools import count
 
+from loopbook.frontend.by_key import with_own_dicts
 from loopbook.frontend.extended import with_appends
 from loopbook.frontend.growing import with_checks
 from loopbook.frontend.keyed import with_keys
@@ -41,7 +42,8 @@ QUIET = ("ignore", "warn", "print", "log")
 def desugared(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """A function's statements in fewer kinds of them; `body` itself stays what it is."""
     numbers = count()
-    return with_checks(_body(with_keys(with_appends(body, numbers), numbers), numbers))
+    plain = with_own_dicts(with_keys(with_appends(body, numbers), numbers), numbers)
+    return with_checks(_body(plain, numbers))
 
 
 def _body(body: Sequence[ast.stmt], numbers: count) -> list[ast.stmt]:

@@ -23,6 +23,7 @@ from types import CodeType
 from typing import Any
 
 from loopbook.errors import LoweringError
+from loopbook.frontend.by_key import hands_on, stored_by_key
 from loopbook.frontend.code import AgainError
 from loopbook.frontend.expressions import wrapped
 from loopbook.frontend.homes import Frame
@@ -217,6 +218,9 @@ def _run(
         t.code.again += 1
         if t.code.again > MOST_AGAIN:
             raise t.code.fail("a function that calls itself, and so often that Python is quicker")
+    dicts = [name for name, value in values.items() if isinstance(value, Fields)]
+    if stored_by_key(t.frame.body) and any(hands_on(body, name) for name in dicts):
+        raise t.code.fail("a dict that is stored into, and that a function gives back")
     frame = Frame({}, dict(names), file, Liveness([], frozenset()), body=body)
     body = single_exit(body, values, optional=t.code.optional)
     frame.live = Liveness(body, frozenset((RETURNED,)))

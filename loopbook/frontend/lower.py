@@ -181,6 +181,7 @@ def _lower(
         made = arguments(code, passed)
         env = {name: made[own[name]] for name in parameters}
         frame = Frame(env, names_of(func), file, Liveness(body, frozenset((RETURNED,))))
+        frame.body = node.body
         frame.rising = never_negative(body) - set(parameters)
         t = Translator(code, frame) if found is None else Collector(code, frame, found)
         t.body(body)

@@ -90,11 +90,7 @@ def test_items_of_a_dict_that_is_made_are_given_one_by_one(body):
     check(function(body, "x, s"), data(5), 2.5)
 
 
-def test_dicts_that_loops_or_others_see_are_not_changed():
-    for body in (
-        "o = {'a': 1}\nfor i in range(40):\n    o['a'] = o['a'] + i\nreturn o['a']",
-        "o = {'a': 1.0}\nif s > 2:\n    o['a'] = 5.0\nreturn o['a']",
-        "def f(d):\n    d['z'] = 3\no = {'z': 1}\nf(o)\nreturn o['z']",
-    ):
-        with pytest.raises(LoweringError, match="no array"):
-            lower(function(body, "x, s"), [data(5), 2.5])
+def test_dicts_that_others_see_are_not_changed():
+    body = "def f(d):\n    d['z'] = 3\no = {'z': 1}\nf(o)\nreturn o['z']"
+    with pytest.raises(LoweringError, match="no array"):
+        lower(function(body, "x, s"), [data(5), 2.5])
