@@ -32,6 +32,7 @@ from loopbook.frontend.extended import with_appends
 from loopbook.frontend.growing import with_checks
 from loopbook.frontend.keyed import with_keys
 from loopbook.frontend.matches import branches
+from loopbook.frontend.to_lists import with_items
 from loopbook.frontend.walrus import apart, hoisted
 from loopbook.syntax import Branches, skips
 
@@ -42,7 +43,8 @@ QUIET = ("ignore", "warn", "print", "log")
 def desugared(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """A function's statements in fewer kinds of them; `body` itself stays what it is."""
     numbers = count()
-    plain = with_own_dicts(with_keys(with_appends(body, numbers), numbers), numbers)
+    plain = with_keys(with_appends(with_items(body, numbers), numbers), numbers)
+    plain = with_own_dicts(plain, numbers)
     return with_checks(_body(plain, numbers))
 
 

@@ -50,7 +50,6 @@ _MODULES = (
 METHODS = {
     "append": "make an array with np.zeros before the loop, and store into it",
     "extend": "make an array with np.zeros before the loop, and store into it",
-    "tolist": "keep it an array",
     "pop": "use an array and the number of items in it",
     "view": "use .real and .imag, or .astype",
 }

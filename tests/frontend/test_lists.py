@@ -168,3 +168,16 @@ def test_no_loop_runs_less_often_than_never():
     kernel = function(f"{body}        o.append(x[m])\nreturn np.array(o)", "x, k")
     for size, k in ((40, 2), (5, 2), (40, 12)):
         check(kernel, data(size), k)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, bool])
+def test_arrays_of_one_dimension_as_lists(dtype):
+    body = """s = 0
+for a, b in zip(x.tolist(), A[1].tolist()):
+    s += a * b
+places = (x > 0).tolist(), np.flatnonzero(x).tolist()
+return x.tolist(), places, s, max(x.tolist()), [v // 2 for v in k.tolist()]"""
+    given = [(15 * data(5, 6)).astype(dtype), (15 * data(6)).astype(dtype), np.arange(4)]
+    check(function(body, "A, x, k"), *given)
+    with pytest.raises(LoweringError, match="where a number is needed"):
+        lower(function("return A.tolist()", "A, x, k"), given)

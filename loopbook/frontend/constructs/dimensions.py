@@ -78,6 +78,8 @@ def item(t: Translator, a: Value, *places: Value) -> Value:
         indices = first.items if len(places) == 1 and isinstance(first, Tup) else places
         found = load_at(t, array, list(indices))
     number = t.number(found)
+    if number.dtype.kind in "iuf":  # Python's have as many bits as there are
+        return FUNCTIONS[float if number.dtype.kind == "f" else int](t, number)
     return replace(number, weak=True) if type(number) is Scalar else number
 
 
