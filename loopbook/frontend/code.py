@@ -136,6 +136,8 @@ class Code:
         again: how many calls of functions within themselves are written out.
         origin: line of the original that is being translated.
         computed: what variables hold that get their only values outside of all loops and branches.
+        greatest: how to compute before the loops what variables hold that are the greatest numbers
+            of arguments.
         raised: ends of slices that are 0 where they would be less, by the variables that hold them:
             as sizes the two are the same, since nothing has fewer than no elements.
     """
@@ -176,6 +178,7 @@ class Code:
     origin: int = 0
     memo: dict[Any, Any] = field(default_factory=dict)
     computed: dict[str, str] = field(default_factory=dict)
+    greatest: dict[str, str] = field(default_factory=dict)
     raised: dict[str, Int] = field(default_factory=dict)
     _tables: dict[tuple[np.dtype, bytes], np.ndarray] = field(default_factory=dict)
     _captures: int = 0

@@ -1,4 +1,5 @@
-"""Room for arrays whose size floats among the arguments give, by way of ``int`` or ``np.ceil``.
+"""Room for arrays whose size floats among the arguments give, by way of ``int`` or ``np.ceil``, or
+the greatest of an argument's whole numbers.
 
 Before::
 
@@ -28,6 +29,9 @@ FUNCTIONS: dict[str, Any] = {
 }  # fmt: skip
 """What texts of numbers call, as Python has it."""
 
+IMPORTING = {"__import__": __import__}
+"""What NumPy needs where it has not found all of its own yet."""
+
 MOST_STEPS = 8
 """Most variables that a size is traced back through."""
 
@@ -41,7 +45,7 @@ def room_of(code: Code, size: Int) -> Int | None:
     text = f"max({found}, 0) + 2"
     known = {**FUNCTIONS, **code.elements, **code.numbers, **code.facts.values}
     try:
-        number = int(eval(text, {"__builtins__": {}}, known))  # text of our own
+        number = int(eval(text, {"__builtins__": IMPORTING}, known))  # text of our own
     except (ArithmeticError, ValueError, TypeError, NameError):
         return None
     return code.facts.derive(text, [], lambda: number)
@@ -62,6 +66,8 @@ class _Traced(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         name = node.id
+        if name in self.code.greatest:
+            return ast.parse(self.code.greatest[name], mode="eval").body
         if name in self.code.mutable:
             raise LookupError(name)
         if name in self.code.numbers or name in self.code.facts.values or name in FUNCTIONS:

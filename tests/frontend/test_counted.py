@@ -8,7 +8,7 @@ import pytest
 import loopbook
 from loopbook.frontend import lower
 
-from .kit import check, function
+from .kit import check, data, function
 
 
 def decay(T, dt):
@@ -98,3 +98,23 @@ def test_sizes_that_are_none_raise_as_in_python():
     ):
         with pytest.raises(error):
             program(*args)
+
+
+def test_as_many_as_the_greatest_of_an_argument_says():
+    """What they are the sizes of has rows that lie close together."""
+    body = """k = i.max() + 1
+means = np.zeros((k, 2))
+for c in range(k):
+    means[c] = A[i == c].mean(axis=0)
+far = np.abs(A[:, None] - means[None]).sum(axis=-1)
+return far.argmin(axis=1), means"""
+    places = np.arange(12) % 3
+    lowered = check(function(body, "A, i"), data(12, 2), places)
+    sizes = [text for name, text in lowered.definitions if name.startswith("size_")]
+    assert any("i.max(" in text for text in sizes)
+    largest = [shape for _, shape, _ in lowered.allocations]
+    assert all(np.prod(eval(shape, {"A": data(12, 2), "size_0": 20})) < 1000 for shape in largest)
+    more = np.arange(12)
+    assert np.array_equal(lowered.plain(data(12, 2), more)[0], more)
+    later = "i += 40\nk = i.max() + 1\nreturn np.ones(k)"
+    check(function(later, "A, i"), data(12, 2), places)

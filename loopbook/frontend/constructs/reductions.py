@@ -38,6 +38,7 @@ from loopbook.frontend.values import (
     Thing,
     Tup,
     Value,
+    argument_of,
 )
 
 
@@ -249,9 +250,22 @@ def extreme_of(symbol: str) -> Callable[..., Value]:
             lambda best, x: choices.extreme(t.code, symbol, best, x), array.dtype,
             flag(t, keepdims),
         )  # fmt: skip
+        if symbol == ">" and first is None and isinstance(result, Scalar):
+            _note_greatest(t, array, result)
         return into(t, out, result)
 
     return lowering
+
+
+def _note_greatest(t: Translator, array: Array, found: Scalar) -> None:
+    """Say how to find the greatest whole number of an argument before the loops: mostly it is the
+    number of something, and sizes are made of it. In steps: what is compiled depends on which
+    sizes are equal, and would be compiled anew for each number."""
+    argument, code = argument_of(array), t.code
+    if argument is None or array.dtype.kind not in "iu" or argument.name not in code.elements:
+        return
+    if not any(line.text.startswith(f"{argument.name}[") for line in code.lines):
+        code.greatest[found.text] = f"(int({argument.name}.max(initial=0)) // 16 * 16 + 17)"
 
 
 lowers(np.max, np.amax, method="max")(extreme_of(">"))
