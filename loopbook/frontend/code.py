@@ -138,6 +138,8 @@ class Code:
         computed: what variables hold that get their only values outside of all loops and branches.
         greatest: how to compute before the loops what variables hold that are the greatest numbers
             of arguments.
+        before: what NumPy computes of arguments in front of the kernel (see `beforehand`): for a
+            buffer, assignments as targets and values.
         raised: ends of slices that are 0 where they would be less, by the variables that hold them:
             as sizes the two are the same, since nothing has fewer than no elements.
     """
@@ -179,6 +181,7 @@ class Code:
     memo: dict[Any, Any] = field(default_factory=dict)
     computed: dict[str, str] = field(default_factory=dict)
     greatest: dict[str, str] = field(default_factory=dict)
+    before: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     raised: dict[str, Int] = field(default_factory=dict)
     _tables: dict[tuple[np.dtype, bytes], np.ndarray] = field(default_factory=dict)
     _captures: int = 0
@@ -244,6 +247,11 @@ class Code:
         finally:
             self.lines, self.depth, self.memo = kept, depth, memo
             self._captures -= 1
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the place at hand is in no loop or branch, as far as is known."""
+        return not self.depth and not self._captures
 
     def replay(self, lines: Sequence[Line]) -> None:
         """Write captured lines here."""

@@ -109,7 +109,8 @@ def assembled(
         name, parameters, kernel_parameters, kernel_source, "", line_map, names,
         (*code.facts.guards, *as_they_lie), allocations, result,
         tuple(conversions.items()), definitions,
-        tuple(copies.values()), (*after, *_cut(buffers, result)),
+        (*copies.values(), *(pair for b in buffers for pair in code.before.get(b.name, ()))),
+        (*after, *_cut(buffers, result)),
         defaults, frozenset(code.looked_into), 0, code.failed, stored, constants,
         words=_narrow(given, buffers), copied=tuple(copies), in_line=lines_of,
     )  # fmt: skip

@@ -37,7 +37,7 @@ def reused(code: Code, lines: Sequence[Line], result: str) -> list[Line]:
         result: text of what the function returns: what it names is needed as it is.
     """
     blocks = tree(lines)
-    returned = frozenset(re.findall(r"\w+", result))
+    returned = frozenset(re.findall(r"\w+", result)) | code.before.keys()
     while (found := _pair(code, blocks, returned)) is not None:
         old, new = found
         blocks = [block.renamed({old.name: new.name}) for block in blocks]

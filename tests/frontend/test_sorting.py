@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from loopbook.frontend import beforehand, lower
 from loopbook.frontend import check as compared
-from loopbook.frontend import lower
 from loopbook.frontend.constructs.networks import MOST, exchanges
 
 from .kit import agree, check, data, flat, function
+
+
+@pytest.fixture(autouse=True)
+def sorted_by_loops(monkeypatch):
+    """As they sort what they compute."""
+    monkeypatch.setattr(beforehand, "FEWEST", 1 << 60)
+
 
 SORTED = [
     "n = np.floor(x[:7])\nreturn np.lexsort((n, k)), np.lexsort((x[:7], k, n)), np.lexsort((k,))",

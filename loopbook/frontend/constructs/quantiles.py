@@ -13,13 +13,14 @@ After, with `a` a copy of x in which the number that belongs at n // 2 is brough
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 
 from loopbook.frontend import arith, nests
+from loopbook.frontend.beforehand import given_as
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.finite import isnan
 from loopbook.frontend.constructs.folding import keep
@@ -31,7 +32,7 @@ from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import FLOAT, INT
-from loopbook.frontend.values import Array, Scalar, Tup, Value, held, whole
+from loopbook.frontend.values import Array, Buffer, Scalar, Tup, Value, held, whole
 
 
 def _kind_of(array: Array) -> np.dtype:
@@ -254,6 +255,7 @@ def unique(
     found = code.temporary((size,), array.dtype)
     extras = [code.temporary((size,), INT) if wanted else None for wanted in (first, back, counted)]
     number = code.fresh("n_")
+    given = given_as(t, t.array(ar))
 
     def use(line: Line, own: list[Int]) -> None:
         code.emit(f"{number} = 0")
@@ -282,7 +284,10 @@ def unique(
                 name = f"{extras[2].name}[{number} - 1]"
                 code.emit(f"{name} = {name} + 1")
 
-    each_line(t, array, 0, first or back, use)
+    if given is None:
+        each_line(t, array, 0, first or back, use)
+    else:
+        _unique_by_numpy(t, given, found, extras, number)
     count = Int.atom(number)
     code.facts.ranges[number] = (ZERO, size)
     results: list[Value] = [whole(found, (count,))]
@@ -293,3 +298,23 @@ def unique(
         sizes = Tup(tuple(map(arith.whole, shape)))
         results[1 + first] = FUNCTIONS[np.reshape](t, results[1 + first], sizes)
     return Tup(tuple(results)) if len(results) > 1 else results[0]
+
+
+def _unique_by_numpy(
+    t: Translator, given: str, found: Buffer, extras: Sequence[Buffer | None], number: str
+) -> None:
+    """What `unique` gives, found before the loops: the first elements of buffers, and how many."""
+    code = t.code
+    size, answer = code.temporary((ONE,), INT), code.fresh("unique_")
+    words = ("return_index", "return_inverse", "return_counts")
+    asked = [f"{word}=True" for word, one in zip(words, extras, strict=True) if one is not None]
+    lines = [(answer, f"np.unique({', '.join([given, *asked])})")]
+    if not asked:
+        lines.append((answer, f"({answer},)"))
+    lines.append((f"{size.name}[0]", f"{answer}[0].size"))
+    for place, buffer in enumerate((found, *(one for one in extras if one is not None))):
+        part = f"{answer}[{place}].reshape(-1)"
+        lines.append((f"{buffer.name}[:{part}.size]", part))
+    code.before[size.name] = tuple(lines)
+    code.before |= {buffer.name: () for buffer in (found, *extras) if buffer is not None}
+    code.emit(f"{number} = {size.name}[0]")

@@ -4,7 +4,8 @@ Before::
 
     y = np.sort(x)
 
-After: what is no number goes behind the others, which are merged, run by run (`merging`).
+After: what is no number goes behind the others, which are merged, run by run (`merging`). Lines
+that are passed are sorted by NumPy, in front of the loops (`loopbook.frontend.beforehand`).
 
 Equal numbers stay in their order, as NumPy's stable sort has them. Its usual sort leaves their
 order open: where places are asked for, equal numbers are supposed not to be there.
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loopbook.frontend import arith, nests
+from loopbook.frontend.beforehand import by_numpy, given_as
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.finite import isnan
 from loopbook.frontend.constructs.merging import Room, merge
@@ -234,6 +236,8 @@ def sort(
 ) -> Value:
     """A copy, in order along an axis."""
     array, place = operand(t, a, axis, False)
+    if (given := given_as(t, array)) is not None and array.rank == 1:
+        return by_numpy(t, array.shape, array.dtype, f"np.sort({given})")
     result = whole(t.code.temporary(array.shape, array.dtype), array.shape)
 
     def use(line: Line, own: list[Int]) -> None:
@@ -287,6 +291,9 @@ def argsort(
     """The places of the numbers in order."""
     array, place = operand(t, a, axis, False)
     fixed = _is_stable(t, kind, stable)
+    if (given := given_as(t, array)) is not None and array.rank == 1:
+        told = ", kind='stable'" if fixed else ""
+        return by_numpy(t, array.shape, INT, f"np.argsort({given}{told})")
     result = whole(t.code.temporary(array.shape, INT), array.shape)
 
     def use(line: Line, own: list[Int]) -> None:
@@ -308,6 +315,9 @@ def lexsort(t: Translator, keys: Value) -> Value:
     lines = [t.array(key) for key in keys.items]
     if any(line.rank != 1 for line in lines):
         raise t.code.fail("lexsort of what is no tuple of lines")
+    names = [given_as(t, line) for line in lines]
+    if len(lines) > 1 and None not in names:
+        return by_numpy(t, lines[0].shape, INT, f"np.lexsort(({', '.join(map(str, names))}))")
     order: Value | None = None
     for line in lines:
         given = line if order is None else load_at(t, line, [order])
