@@ -123,6 +123,9 @@ def _binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
     from loopbook.frontend import division
 
     dtype, weak = types.promote(left.kind, right.kind)
+    if wraps(dtype):
+        for one in (left, right):
+            _demand_fit(code, one, dtype)
     if dtype.kind == "c":
         return complexes.binary(code, op, left, right, dtype, weak)
     if dtype.kind == "b":
@@ -177,6 +180,17 @@ def _binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
         left = replace(left, text=unwrapped(left.text, dtype))
         return Scalar(modular(division.shifted(code, op, left, right, weak), dtype), dtype, weak)
     return Scalar(f"({left.text} {op} {right.text})", dtype, weak)
+
+
+def _demand_fit(code: Code, value: Scalar, dtype: np.dtype) -> None:
+    """Take for granted that one of Python's numbers among the arguments has room in a narrow type:
+    NumPy raises where it has not."""
+    if value.weak and value.value is None and value.text in code.arguments:
+        ends = np.iinfo(dtype)
+        known = code.facts.values.get(value.text)
+        if known is not None and not ends.min <= known <= ends.max:
+            raise code.fail(f"{value.text} as {dtype}")
+        code.facts.guards[f"{ends.min} <= {value.text} <= {ends.max}"] = None
 
 
 def _modular(op: str, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Scalar:

@@ -7,6 +7,7 @@ import pytest
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
+from loopbook.frontend.lowered import SupposedError
 
 from .kit import check, data, function
 
@@ -101,3 +102,31 @@ def test_chosen_rows_have_diagonals_and_lie_in_one_line(dtype, least):
     )
     for size in (3, 8):
         check(function(body, "X, y, s"), data(size, 5, dtype=dtype), data(2, dtype=dtype), least)
+
+
+NONE = [
+    "return x[x > s].max()",
+    "return np.argmin(x[x > s])",
+    "return np.flatnonzero(x > s).max()",
+    "t = 0.0\nfor i in range(3):\n    t += x[x > s * i].min()\nreturn t",
+]
+
+
+@pytest.mark.parametrize("body", NONE)
+def test_python_raises_where_no_element_is_chosen(body):
+    kernel, x = function(body, "x, s"), np.arange(9.0)
+    lowered = check(kernel, x, 2.5)
+    with pytest.raises(SupposedError):
+        lowered.plain(x, 9.5)
+
+
+def test_where_some_are_sure_to_be_nothing_is_supposed():
+    body = """y = x[x > s]
+r = np.empty(5)
+for i in range(5):
+    r[i] = x[i:].max() + x[: i + 1].argmin()
+return r, x[2:].max(), y.max(initial=0.0)"""
+    assert "failed" not in check(function(body, "x, s"), np.arange(9.0), 2.5).kernel_source
+    body = "y = x[x > s]\nreturn y.max() if y.size else -1.0"
+    lowered = check(function(body, "x, s"), np.arange(9.0), 2.5)
+    assert lowered.plain(np.arange(9.0), 9.5) == -1.0

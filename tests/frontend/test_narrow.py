@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from loopbook.client.variants.dispatch import Dispatcher
+from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 from loopbook.sdfg.build import build_baseline
 
@@ -159,3 +160,16 @@ def test_compiled_numbers_of_python_have_all_their_bits():
     assert lowered is not None
     kernel = as_docc(lowered.kernel)
     assert lowered.wrap(kernel)(*copied(args)) == products(*args)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int32])
+def test_pythons_numbers_that_have_no_room_are_numpys_to_refuse(dtype):
+    body = "return x + k, k * x - 1, x > k"
+    kernel, x = function(body, "x, k"), np.arange(5).astype(dtype)
+    lowered = check(kernel, x, 3)
+    most = int(np.iinfo(dtype).max)
+    assert lowered.holds(x, most)
+    assert not lowered.holds(x, most + 1)
+    with pytest.raises(LoweringError, match="as "):
+        lower(kernel, (x, most + 1))
+    assert check(kernel, x.astype(float), 3).holds(x, most + 1)

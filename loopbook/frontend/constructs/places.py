@@ -36,7 +36,7 @@ import numpy as np
 from loopbook.frontend import arith, choices
 from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.folding import in_rows, rows
-from loopbook.frontend.constructs.reductions import extreme_of
+from loopbook.frontend.constructs.reductions import extreme_of, suppose_some
 from loopbook.frontend.registry import lowers
 from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.translate import Translator
@@ -212,6 +212,7 @@ def _place(symbol: str) -> Callable[..., Value]:
         if target is not None and in_rows(array, axes[0]):
             _place_in_rows(t, array, axes[0], symbol, whole(target, shape))
             return whole(target, shape)
+        suppose_some(t, array, axes, or_leave=True)  # of none, places are outside
         many = array.dtype.kind != "b" and not _are_few(array, axes)
         best, place = code.fresh("best_"), code.fresh("place_")
         if target is None and many:

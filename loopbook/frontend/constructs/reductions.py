@@ -14,7 +14,7 @@ After::
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -240,6 +240,8 @@ def extreme_of(symbol: str) -> Callable[..., Value]:
             return only if first is None else choices.extreme(t.code, symbol, first, only)
         if first is None and any(t.code.is_empty(array.shape[axis]) for axis in axes):
             raise t.code.fail("the extreme element of an empty array")
+        if first is None:
+            suppose_some(t, array, axes)
         if first is None and array.dtype.kind == "f":
             first = arith.constant(array.dtype.type(-np.inf if symbol == ">" else np.inf))
         if array.cost > 1 and first is None:  # the first element is looked at twice
@@ -255,6 +257,16 @@ def extreme_of(symbol: str) -> Callable[..., Value]:
         return into(t, out, result)
 
     return lowering
+
+
+def suppose_some(
+    t: Translator, array: Array, axes: Sequence[int], *, or_leave: bool = False
+) -> None:
+    """Leave it to Python to raise where there is no element along some axes, of which only the
+    loops know how many they have."""
+    for size in (array.shape[axis] for axis in axes):
+        if t.code.facts.nonnegative(size - 1, firm=False) is None and size.constant is None:
+            t.code.suppose(f"{size.text} > 0", or_leave=or_leave)
 
 
 def _note_greatest(t: Translator, array: Array, found: Scalar) -> None:
