@@ -11,6 +11,7 @@ from .kit import check, data, function
 
 FIRST = [
     "return np.sort(x), x.argsort(), x.argsort(kind='stable'), np.argsort(np.argsort(x))",
+    "return np.sort(A, axis=0), np.argsort(A), np.argsort(A, axis=0, kind='stable')",
     "return np.lexsort((x, k)), np.lexsort((k, x, k))",
     "u, i, v, c = np.unique(k, return_index=True, return_inverse=True, return_counts=True)\n"
     "return u, i, v, c, np.bincount(v, weights=x) / c, len(u)",
@@ -23,7 +24,7 @@ FIRST = [
 LATER = [
     "x[0] = 9.0\nreturn np.sort(x)",
     "s = 0.0\nfor i in range(3):\n    s += np.sort(x)[i]\n    x[i] = 9.0\nreturn s",
-    "return np.sort(x[1:]), np.sort(2 * x), np.sort(A, axis=0)",
+    "return np.sort(x[1:]), np.sort(2 * x), np.sort(A, axis=None)",
     "y = x\ny[0] = 9.0\nreturn np.unique(x)",
     "return np.sort(x) if x[0] > 5.0 else x",
 ]
@@ -32,7 +33,7 @@ LATER = [
 def given(dtype):
     x = data(40)
     x[3] = np.nan
-    return data(5, 6), x, (3 * data(40, seed=2)).astype(dtype)
+    return data(40, 30), x, (3 * data(40, seed=2)).astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float32])

@@ -236,14 +236,13 @@ def sort(
 ) -> Value:
     """A copy, in order along an axis."""
     array, place = operand(t, a, axis, False)
-    if (given := given_as(t, array)) is not None and array.rank == 1:
-        return by_numpy(t, array.shape, array.dtype, f"np.sort({given})")
+    count = few(t.code, array.shape[place]) if array.rank > 1 else 0
+    if not count and (given := given_as(t, array)) is not None:
+        return by_numpy(t, array.shape, array.dtype, f"np.sort({given}, {place})")
     result = whole(t.code.temporary(array.shape, array.dtype), array.shape)
 
     def use(line: Line, own: list[Int]) -> None:
         _store_line(t.code, result, place, own, line.at)
-
-    count = few(t.code, array.shape[place]) if array.rank > 1 else 0
 
     def short(element: Callable[[Int], Scalar], own: list[Int]) -> None:
         ordered = in_order(t.code, [element(Int.of(k)) for k in range(count)])
@@ -291,9 +290,9 @@ def argsort(
     """The places of the numbers in order."""
     array, place = operand(t, a, axis, False)
     fixed = _is_stable(t, kind, stable)
-    if (given := given_as(t, array)) is not None and array.rank == 1:
+    if (given := given_as(t, array)) is not None:
         told = ", kind='stable'" if fixed else ""
-        return by_numpy(t, array.shape, INT, f"np.argsort({given}{told})")
+        return by_numpy(t, array.shape, INT, f"np.argsort({given}, {place}{told})")
     result = whole(t.code.temporary(array.shape, INT), array.shape)
 
     def use(line: Line, own: list[Int]) -> None:
