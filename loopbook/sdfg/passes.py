@@ -14,6 +14,7 @@ from loopbook import private, targets
 from loopbook.errors import SdfgError
 from loopbook.sdfg.any_order import with_any_order
 from loopbook.sdfg.blas_threads import with_blas_threads
+from loopbook.sdfg.flags import with_flags
 from loopbook.sdfg.gram import with_halves
 from loopbook.sdfg.incomplete_tiles import with_loops_kept
 from loopbook.sdfg.restrict import with_restrict
@@ -182,7 +183,8 @@ def _source(sdfg: StructuredSDFG, target: str, noalias: bool) -> str:
     own = code[preamble.end() :]
     said = with_halves(with_loops_kept(own))
     if noalias:
-        said = with_restrict_in_threads(with_seldom_choices(with_seldom_wraps(with_restrict(said))))
+        seldom = with_seldom_choices(with_seldom_wraps(with_restrict(said)))
+        said = with_restrict_in_threads(with_flags(seldom))
         if os.environ.get(compiler.EXACT) == compiler.BUT_SUMS:
             said = with_any_order(said)
     if target in targets.TARGETS:
