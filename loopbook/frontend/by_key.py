@@ -103,7 +103,7 @@ def _in_place(body: Sequence[ast.stmt]) -> set[tuple[str, str]]:
     return {(name, key) for name, key in changed - others if name not in named}
 
 
-def _item(node: ast.Assign | ast.AugAssign) -> tuple[str, str]:
+def _item(node: ast.Assign | ast.AugAssign) -> tuple[str, object]:
     """The dict and the key that a statement stores by; no key if that is a variable."""
     target = node.targets[0] if isinstance(node, ast.Assign) else node.target
     if not (name := _stored(node)) or not isinstance(target, ast.Subscript):
