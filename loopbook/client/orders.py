@@ -216,7 +216,9 @@ def _summed(nest: Nest, loop: Loop) -> Steps | None:
             (inner, *others) = band.loops
             if others or nest.children(number):
                 return None
-            if band.innermost_cost(inner) >= FEWER_LINES * max(band.innermost_cost(loop), 1.0):
+            across = any(stride > Stride.UNIT for stride, _ in band.strides(inner))
+            worse = FEWER_LINES * max(band.innermost_cost(loop), 1.0)
+            if across and band.innermost_cost(inner) >= worse:
                 steps.append(step("interchange", f"{loop.name}.part{part}", inner.name))
     return [step("expand", loop.name), step("distribute", loop.name), *steps] if steps else None
 

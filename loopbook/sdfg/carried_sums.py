@@ -81,6 +81,11 @@ class _Number:
     def name(self) -> str:
         return self.node.container if isinstance(self.node, AccessNode) else ""
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The container, and what its indices name."""
+        return frozenset((self.name,)).union(*(index.symbols for index in self.subset))
+
 
 @dataclass(frozen=True)
 class _Term:
@@ -174,7 +179,7 @@ class _Body:
                 assert product is not None
                 total.absorbed.add(inner)
                 factors, at = tuple(product[1]), inner
-            if any(self._changes(one.name, at, total.root) for one in factors):
+            if any(self._changes(name, at, total.root) for one in factors for name in one.names):
                 return False
             late = max(self._late(one, at) for one in factors)
             total.terms.append(_Term(own, factors, late))

@@ -31,7 +31,6 @@ COSTLY = frozenset(
 )
 """Functions that cost a vector of numbers little more than one."""
 
-
 LONGEST = 4096
 """Iterations of a strip: its arrays are on the stack."""
 
@@ -228,6 +227,8 @@ class _Graph:
         for number, unit in enumerate(units):
             for access in accesses(unit):
                 touching.setdefault(access.container, []).append((number, access.write))
+                for name in frozenset().union(*(index.symbols for index in access.subset)):
+                    touching.setdefault(name, []).append((number, False))
         if not own_symbols(loop).isdisjoint(written(loop.body)):
             raise IllegalStepError("it computes its own bounds")
         sums: set[int] = set()

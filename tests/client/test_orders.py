@@ -168,8 +168,20 @@ def test_columns_that_depend_on_each_other(kernel, given, steps):
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
+def correlated(x, y):
+    for j in range(9):
+        s = 0.0
+        for i in range(x.shape[0] - 9):
+            s += x[i] * x[i + j]
+        y[j] = s
+
+
 def test_rows_stay_rows():
     assert planned(of_rows).tier != "order"
+    text = frontend.trace(correlated, (np.ones(40), np.ones(9)))
+    with LayeredBook([]) as books:
+        (report,) = make_plan(text, "sequential", books).nests
+    assert report.tier != "order"
 
 
 def test_what_is_refused_is_no_choice():
