@@ -20,7 +20,7 @@ from loopbook.rules.base import Steps
 from loopbook.rules.costly import costly_apart
 from loopbook.rules.decisions import SampledDecisions
 from loopbook.rules.invariants import kept_elements
-from loopbook.rules.pivots import pivot_cuts
+from loopbook.rules.pivots import pivot_cuts_beside
 from loopbook.rules.recurrences import recurrences_together
 from loopbook.rules.registers import multiplies, packed_tiles, register_tiles, roles
 from loopbook.rules.shared_sums import shared_sums
@@ -71,7 +71,7 @@ def beside_recurrences(nest: Nest, fit: Fits, context: TuningContext) -> tuple[C
 
 def at_pivots(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice, ...]:
     """Cuts at a matrix's pivot, whatever else is stored beside it, as the way of a path."""
-    steps = [] if context.parallel else pivot_cuts(nest, Random(0), context)
+    steps = [] if context.parallel else pivot_cuts_beside(nest)
     found = fit(nest, Recipe(tuple(steps))) if steps else None
     return (Choice("pivots", None, 0.0, found.recipe, 0, 1.0),) if isinstance(found, Fit) else ()
 

@@ -77,7 +77,7 @@ def test_there_is_room_for_all_and_no_more():
         for args in ((1.0, 0.1), (30.0, 0.001), (0.5, 0.2), (100.0, 0.001)):
             for found, wanted in zip(program(*args), func(*args), strict=True):
                 assert found.shape == wanted.shape
-                np.testing.assert_allclose(found, wanted, rtol=1e-9)
+                np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-14)
         around(30.0, 0.001)
 
 
