@@ -23,6 +23,7 @@ from enum import IntEnum
 from typing import Any
 
 from loopbook.program.accesses import symbols, written
+from loopbook.program.copies import copying
 from loopbook.program.dataflow import (
     AccessNode,
     Block,
@@ -35,7 +36,7 @@ from loopbook.program.dataflow import (
 )
 from loopbook.program.tree import Program
 from loopbook.program.types import Scalar, Type, type_of
-from loopbook.program.walk import Inner, preorder, rebuilt
+from loopbook.program.walk import Inner, preorder, rebuilt, with_children
 
 NOTE = "loopbook_python_floats"
 """The key in a program's metadata."""
@@ -69,9 +70,13 @@ def with_singles(program: Program) -> Program:
     if not kinds.changed:
         return program
     made = rebuilt(program, kinds.with_types)
-    return made.declaring(
-        **{name: replace(kinds.of[name], dtype="float") for name in kinds.changed}
-    )
+    types = {name: replace(kinds.of[name], dtype="float") for name in kinds.changed}
+    types |= dict.fromkeys(kinds.rounded.values(), SINGLE)
+    first = [
+        copying((name, (), program.containers[name]), (single, (), SINGLE))
+        for name, single in kinds.rounded.items()
+    ]
+    return with_children(made, [*first, *made.body.children]).declaring(**types)
 
 
 class _Kinds:

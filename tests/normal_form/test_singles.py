@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import loopbook
+from loopbook.program.accesses import accesses
 from loopbook.sdfg import frontend, program
 
 
@@ -182,3 +183,19 @@ def halves(x, y):
 
 def test_a_number_that_is_computed_of_python_s_alone_keeps_its_bits():
     assert doubles(halves, single(9), single(2)) & {"h", "s"} == {"h"}
+
+
+def scaled(A, B, alpha):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            B[i, j] += alpha * A[i, j]
+
+
+def test_an_argument_is_rounded_once_where_the_program_begins():
+    """As servers and the tuner are shown it, whose programs no front end of ours has written."""
+    args = np.ones((7, 5), np.float32), np.zeros((7, 5), np.float32), 0.1
+    _, tree, nests = program.prepare_tree(frontend.trace(scaled, args))
+    first, *_ = tree.body.children
+    assert {access.container for access in accesses(first)} == {"alpha", "alpha_single"}
+    assert len(nests) == 1
+    assert tree.containers["alpha_single"].element == "float"
