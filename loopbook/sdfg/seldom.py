@@ -64,27 +64,32 @@ _TEST = re.compile(r"if\((?P<asked>[^{};]*)\)(?=\s*\{(?:\s*\{\s*(?P<flag>\w+) = 
 
 def with_seldom_choices(code: str) -> str:
     """C++ of a program with that word where a loop looks for an extreme and its place."""
-    for choice in reversed([*_CHOICE.finditer(code)]):
-        begin = code.rfind("for(", 0, choice.start())
-        loop = code[max(begin, 0) : choice.end()]
-        best = {found["name"] for found in _NUMBER.finditer(choice["body"])}
-        places = {found["name"] for found in _PLACE.finditer(choice["body"])}
-        lasting = {name for name in best | places if len(re.findall(rf"\b{name} = ", loop)) == 1}
-        compared = [
-            name
-            for name in best & lasting
-            if any(re.search(rf"\b{name}\b", one["asked"]) for one in _TEST.finditer(loop))
-        ]
-        if begin < 0 or len(lasting) < 2 or not compared:
-            continue
-        seldom = re.compile("|".join(rf"\b{name}\b" for name in (*compared, choice["flag"])))
-
-        def told(test: re.Match[str], seldom: re.Pattern[str] = seldom) -> str:
-            if test["asked"].startswith("__builtin") or not seldom.search(
-                f"{test['asked']} {test['flag']}"
-            ):
-                return test[0]
-            return f"if(__builtin_expect(({test['asked']}), 0))"
-
-        code = code[:begin] + _TEST.sub(told, loop) + code[choice.end() :]
+    place = 0
+    while (choice := _CHOICE.search(code, place)) is not None:
+        begin = max(code.rfind("for(", 0, choice.start()), 0)
+        loop = _told(code[begin : choice.end()], choice["body"], choice["flag"])
+        code = code[:begin] + loop + code[choice.end() :]
+        place = begin + len(loop)
     return code
+
+
+def _told(loop: str, body: str, flag: str) -> str:
+    """A loop up to where it chooses numbers if a flag is set, with that word if these are an
+    extreme that it compares with, and something else that nothing else in it sets."""
+    best = {found["name"] for found in _NUMBER.finditer(body)}
+    chosen = best | {found["name"] for found in _PLACE.finditer(body)}
+    lasting = {name for name in chosen if len(re.findall(rf"\b{name} = ", loop)) == 1}
+    asked = {word for test in _TEST.finditer(loop) for word in re.findall(r"\w+", test["asked"])}
+    compared = best & lasting & asked
+    if not loop.startswith("for(") or len(lasting) < 2 or not compared:
+        return loop
+    seldom = {*compared, flag}
+
+    def told(test: re.Match[str]) -> str:
+        if test["asked"].startswith("__builtin") or seldom.isdisjoint(
+            {*re.findall(r"\w+", test["asked"]), test["flag"]}
+        ):
+            return test[0]
+        return f"if(__builtin_expect(({test['asked']}), 0))"
+
+    return _TEST.sub(told, loop)
