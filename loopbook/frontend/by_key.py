@@ -29,6 +29,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
+from loopbook.syntax import mentioned
+
 _READ = {"get", "items", "keys", "values", "copy"}
 """Methods of dicts that change nothing."""
 
@@ -113,15 +115,11 @@ def _item(node: ast.Assign | ast.AugAssign) -> tuple[str, object]:
 
 def _is_made_first(name: str, body: Sequence[ast.stmt]) -> bool:
     """Whether the first statement with a name makes it: of parameters others have dicts, too."""
-    first = next(node for node in body if name in _names(node))
+    first = next(node for node in body if name in mentioned(node))
     match first:
         case ast.Assign(targets=[ast.Name()], value=value):
-            return name not in _names(value)
+            return name not in mentioned(value)
     return False
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def hands_on(body: Iterable[ast.stmt], name: str) -> bool:

@@ -17,15 +17,11 @@ from loopbook.rules.sampled import on_nests, seeds
 @on_nests(0.5)
 def pivot_cuts(nest: Nest, random: Random, context: TuningContext) -> Steps:
     """Cut rows and columns at the pivot; none where no matrix is updated by its own pivots."""
-    return _cuts(nest) if len(nest.arrays) == 1 else []
+    return pivot_cuts_beside(nest) if len(nest.arrays) == 1 else []
 
 
 def pivot_cuts_beside(nest: Nest) -> Steps:
     """`pivot_cuts`, whatever other arrays are stored into beside, as the way of a shortest path."""
-    return _cuts(nest)
-
-
-def _cuts(nest: Nest) -> Steps:
     names = _pivots(nest)
     if not names:
         return []

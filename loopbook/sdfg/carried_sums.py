@@ -59,14 +59,15 @@ def with_carried_sums(program: Program) -> Program:
 def _shortened(program: Program, new: NewScalars, node: Inner) -> list[Inner]:
     if not isinstance(node, tree.Loop) or node.kind != "for":
         return [node]
-    if not all(isinstance(child, Block) for child in node.body.children):
+    blocks = [child for child in node.body.children if isinstance(child, Block)]
+    if len(blocks) < len(node.body.children):
         return [node]
     try:
-        body = _Body(program, node, new)
+        body = _Body(program, node, [unit for one in blocks for unit in units(one)], new)
     except SdfgError:
         return [node]
-    blocks = body.rewritten()
-    return [node if blocks is None else replace(node, body=with_children(node.body, blocks))]
+    made = body.rewritten()
+    return [node if made is None else replace(node, body=with_children(node.body, made))]
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,11 @@ class _Sum:
 class _Body:
     """The body of a loop, operation by operation."""
 
-    def __init__(self, program: Program, loop: tree.Loop, new: NewScalars) -> None:
+    def __init__(
+        self, program: Program, loop: tree.Loop, operations: Sequence[Block], new: NewScalars
+    ) -> None:
         self._new = new
-        self._units = [u for child in loop.body.children for u in units(_as_block(child))]
+        self._units = operations
         self._variable = loop.variable
         self._private = private_to_iterations(program, loop)
         self._writes: dict[str, list[int]] = {}
@@ -297,11 +300,6 @@ class _Body:
 
 def _binary(code: str) -> Tasklet:
     return Tasklet(code, ("_in1", "_in2"), "_out")
-
-
-def _as_block(node: Inner) -> Block:
-    assert isinstance(node, Block)
-    return node
 
 
 def _at(unit: Block, place: int, memlet: Memlet) -> _Number:

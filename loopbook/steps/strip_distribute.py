@@ -96,7 +96,7 @@ class StripDistribute(Step):
                 update = inner.update.renamed({inner.variable: variable})
                 own = replace(inner, variable=variable, condition=condition, update=update)
                 own = replace(own, id=editor.new_number(f"{self.loop}{name}"))
-            kind = "map" if name and not parts.adds_up(body) else "for"
+            kind = "map" if name and not _adds_up(body) else "for"
             schedule = VECTORISED if kind == "map" else SEQUENTIAL
             loops.append(_with_body(own, nodes, kind, schedule))
         editor.put(self.loop, *loops)
@@ -202,11 +202,11 @@ class _Parts:
         own = {name for block in self.carried for name in written(block)}
         return sorted(own & _read(self.after))
 
-    def adds_up(self, body: Sequence[Block]) -> bool:
-        """Whether some code sets a scalar from what it was."""
-        return bool(
-            upward_exposed(tree.Sequence(tuple(body))) & {n for b in body for n in written(b)}
-        )
+
+def _adds_up(body: Sequence[Block]) -> bool:
+    """Whether some code sets a scalar from what it was."""
+    whole = tree.Sequence(tuple(body))
+    return not upward_exposed(whole).isdisjoint(written(whole))
 
 
 def _is_costly(unit: Block) -> bool:
@@ -237,7 +237,7 @@ class _Graph:
             if not writers:
                 continue
             every = {number for number, _ in uses}
-            if _is_array(program, name) or len(writers) > 1:
+            if program.containers[name].is_array or len(writers) > 1:
                 alone = len(every) == 1 and len(uses) == 1
                 if not alone or not _moves(loop, units[min(writers)], name):
                     self._together(every)
@@ -276,10 +276,6 @@ class _Graph:
         """These units, and what they wait for."""
         wanted = set(units)
         return wanted | {n for n, found in enumerate(self._reached) if not found.isdisjoint(wanted)}
-
-
-def _is_array(program: Program, name: str) -> bool:
-    return program.containers[name].is_array
 
 
 def _moves(loop: tree.Loop, unit: Block, name: str) -> bool:
