@@ -19,7 +19,7 @@ has none of that. `normal_form` brings the first one near the second one, each c
     singles      what is summed up of floats of 32 bits is one
 
 Nothing but what the program has made for itself changes, apart from stores that come to nothing:
-arrays that are allocated in it, or for one call of it (`loopbook.normal_form.local`: what our own
+arrays that are allocated in it, or for one call of it (`loopbook.program.local`: what our own
 front end makes of NumPy). For what the book has nothing for, two more forms follow the look-up:
 `loopbook.normal_form.rolling` makes one sweep of several and keeps a few rows of what they hand
 over, and `loopbook.normal_form.rows` makes one loop for neighbours over the same rows (of PyTorch's

@@ -19,13 +19,13 @@ iteration is also another place for the same data each time, which no cache know
 from __future__ import annotations
 
 from loopbook.errors import SdfgError
-from loopbook.normal_form.temporaries import Temporary, changed_each, temporaries
 from loopbook.program import dataflow, expr, walk
 from loopbook.program.accesses import written
 from loopbook.program.dataflow import AccessNode, Allocation, LibraryNode, Memlet
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.kept import Kept
 from loopbook.program.tree import Jump, Loop, Program, While
+from loopbook.steps.temporaries import Temporary, changed_each, temporaries
 
 
 def allocated_once(program: Program) -> Program:

@@ -14,8 +14,14 @@ and after::
 from __future__ import annotations
 
 from loopbook.errors import SdfgError
-from loopbook.normal_form.definite import written_first
-from loopbook.normal_form.temporaries import (
+from loopbook.program import expr, walk
+from loopbook.program.accesses import Access
+from loopbook.program.dataflow import Statement
+from loopbook.program.definite import written_first
+from loopbook.program.redirect import Element, redirected
+from loopbook.program.tree import Loop, Program
+from loopbook.steps.editor import Editor
+from loopbook.steps.temporaries import (
     Temporary,
     accesses_of,
     changed,
@@ -24,12 +30,6 @@ from loopbook.normal_form.temporaries import (
     without,
     without_each,
 )
-from loopbook.program import expr, walk
-from loopbook.program.accesses import Access
-from loopbook.program.dataflow import Statement
-from loopbook.program.redirect import Element, redirected
-from loopbook.program.tree import Loop, Program
-from loopbook.steps.editor import Editor
 
 
 def contracted(program: Program) -> Program:

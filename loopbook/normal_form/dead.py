@@ -25,9 +25,7 @@ from loopbook.dependence import stored_anew
 from loopbook.dependence.body import read_siblings
 from loopbook.dependence.scalars import private_scalars
 from loopbook.errors import LoopbookError, SdfgError
-from loopbook.normal_form.order import headers_of
 from loopbook.normal_form.producer import producer_of
-from loopbook.normal_form.temporaries import Temporary, changed, parent, without, without_each
 from loopbook.program import walk
 from loopbook.program.accesses import names, own_names, written
 from loopbook.program.dataflow import Reference
@@ -35,6 +33,8 @@ from loopbook.program.expr import Expr
 from loopbook.program.tree import Case, Jump, Loop, Opaque, Program
 from loopbook.program.types import Pointer, Scalar
 from loopbook.program.walk import Path
+from loopbook.steps.order import headers_of
+from loopbook.steps.temporaries import Temporary, changed, parent, without, without_each
 
 MOST_ASKED = 4
 """How many of the nests behind one that store into the same array are looked at."""

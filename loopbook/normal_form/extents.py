@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from loopbook.errors import SdfgError
-from loopbook.normal_form.local import in_known_sizes
 from loopbook.program import expr, walk
 from loopbook.program.dataflow import AccessNode, Block, LibraryNode
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.extent_names import extent_names
+from loopbook.program.local import in_known_sizes
 from loopbook.program.tree import Program
 from loopbook.program.types import BYTES
 

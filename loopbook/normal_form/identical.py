@@ -18,7 +18,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from loopbook.errors import SdfgError
-from loopbook.normal_form.temporaries import (
+from loopbook.program import walk
+from loopbook.program.accesses import Access
+from loopbook.program.copies import Copy, as_copy
+from loopbook.program.dataflow import Statement
+from loopbook.program.redirect import Element, redirected
+from loopbook.program.tree import Loop, Program
+from loopbook.program.types import Pointer
+from loopbook.steps.temporaries import (
     Temporary,
     accesses_of,
     changed,
@@ -27,13 +34,6 @@ from loopbook.normal_form.temporaries import (
     without,
     without_each,
 )
-from loopbook.program import walk
-from loopbook.program.accesses import Access
-from loopbook.program.copies import Copy, as_copy
-from loopbook.program.dataflow import Statement
-from loopbook.program.redirect import Element, redirected
-from loopbook.program.tree import Loop, Program
-from loopbook.program.types import Pointer
 
 
 def without_identical(program: Program) -> Program:

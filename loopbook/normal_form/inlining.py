@@ -21,17 +21,7 @@ from collections.abc import Sequence
 from loopbook.dependence.model import Linear, domain
 from loopbook.dependence.touches import Touch
 from loopbook.errors import SdfgError
-from loopbook.normal_form.order import check_reads, headers_of, in_order
 from loopbook.normal_form.producer import Producer, producer_of, work_of
-from loopbook.normal_form.temporaries import (
-    Temporary,
-    accesses_of,
-    changed,
-    has_calls,
-    parent,
-    without,
-    without_each,
-)
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, own_accesses
 from loopbook.program.dataflow import Block
@@ -40,6 +30,16 @@ from loopbook.program.redirect import Element, redirected
 from loopbook.program.rename import renamed
 from loopbook.program.tree import Branch, Loop, Program, While
 from loopbook.steps.editor import Editor
+from loopbook.steps.order import check_reads, headers_of, in_order
+from loopbook.steps.temporaries import (
+    Temporary,
+    accesses_of,
+    changed,
+    has_calls,
+    parent,
+    without,
+    without_each,
+)
 
 MOST_WORK = 32
 """Instructions that an iteration may take for a temporary of which it loads several elements.

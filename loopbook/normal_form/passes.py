@@ -10,7 +10,6 @@ from loopbook.normal_form.contraction import contracted
 from loopbook.normal_form.dead import without_dead_stores
 from loopbook.normal_form.identical import without_identical
 from loopbook.normal_form.inlining import inlined
-from loopbook.normal_form.local import local_arrays, with_known_sizes
 from loopbook.normal_form.products import as_loops
 from loopbook.normal_form.reuse import copied_out, in_place
 from loopbook.normal_form.singles import with_singles
@@ -19,6 +18,7 @@ from loopbook.normal_form.snapshots import with_snapshots
 from loopbook.normal_form.views import resolved
 from loopbook.program import walk
 from loopbook.program.dataflow import LibraryCall, Reference
+from loopbook.program.local import local_arrays, with_known_sizes
 from loopbook.program.tree import Program
 
 PASSES = (

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from loopbook.dependence.radix import Radix
 from loopbook.errors import SdfgError
-from loopbook.normal_form.definite import written_first
-from loopbook.normal_form.radix import Radix
 from loopbook.normal_form.slices import sliced
-from loopbook.normal_form.temporaries import Temporary
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, own_accesses, own_names, own_symbols
 from loopbook.program.dataflow import Block, MathsCall, Statement, Tasklet
+from loopbook.program.definite import written_first
 from loopbook.program.tree import Assignments, Branch, Case, Loop, Node, Program
 from loopbook.program.types import Scalar
+from loopbook.steps.temporaries import Temporary
 
 MATHS_WORK = 20
 """A function such as ``exp`` costs as much as so many instructions."""

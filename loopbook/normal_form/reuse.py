@@ -21,14 +21,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from loopbook.dependence.radix import Radix
 from loopbook.dependence.touches import Touch
 from loopbook.errors import SdfgError
-from loopbook.normal_form.local import holds
-from loopbook.normal_form.order import check_any_order, check_reads, in_order
 from loopbook.normal_form.producer import with_body
-from loopbook.normal_form.radix import Radix
 from loopbook.normal_form.slices import sliced
-from loopbook.normal_form.temporaries import (
+from loopbook.program import expr, walk
+from loopbook.program.accesses import Access, names, own_accesses, written
+from loopbook.program.copies import as_copy, task_as_copy, without_idle
+from loopbook.program.dataflow import Block, Statement, container_at
+from loopbook.program.expr import Expr, Polynomial
+from loopbook.program.local import holds
+from loopbook.program.redirect import Element, redirected
+from loopbook.program.tree import Branch, Loop, Program, While
+from loopbook.program.types import Pointer
+from loopbook.program.walk import Path
+from loopbook.steps.editor import BYTES
+from loopbook.steps.order import check_any_order, check_reads, in_order
+from loopbook.steps.temporaries import (
     Temporary,
     accesses_of,
     changed,
@@ -38,16 +48,6 @@ from loopbook.normal_form.temporaries import (
     without,
     without_each,
 )
-from loopbook.program import expr, walk
-from loopbook.program.accesses import Access, names, own_accesses, written
-from loopbook.program.copies import as_copy, task_as_copy, without_idle
-from loopbook.program.dataflow import Block, Statement, container_at
-from loopbook.program.expr import Expr, Polynomial
-from loopbook.program.redirect import Element, redirected
-from loopbook.program.tree import Branch, Loop, Program, While
-from loopbook.program.types import Pointer
-from loopbook.program.walk import Path
-from loopbook.steps.editor import BYTES
 
 
 def in_place(program: Program) -> Program:

@@ -26,12 +26,6 @@ from dataclasses import dataclass, replace
 from loopbook.dependence import check_order
 from loopbook.dependence.body import LoopNode, statements
 from loopbook.errors import IllegalStepError, LoopbookError, SdfgError
-from loopbook.normal_form.handed import Handed, Level, difference, told
-from loopbook.normal_form.order import with_serial_loops
-from loopbook.normal_form.temporaries import (
-    accesses_of,
-    changed,
-)
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, names, own_accesses, own_names, own_symbols, written
 from loopbook.program.dataflow import Statement
@@ -42,7 +36,13 @@ from loopbook.program.tree import Assignments, Branch, Case, Loop, Node, Program
 from loopbook.program.tree import Sequence as Body
 from loopbook.program.walk import Path
 from loopbook.steps.editor import Editor
+from loopbook.steps.handed import Handed, Level, difference, told
+from loopbook.steps.order import with_serial_loops
 from loopbook.steps.region import Region
+from loopbook.steps.temporaries import (
+    accesses_of,
+    changed,
+)
 
 MOST_LATE = 4
 """Rows. Chosen: more would have to stay in the caches, and no program seen wants more."""

@@ -26,13 +26,6 @@ from collections.abc import Iterator, Sequence
 
 from loopbook.errors import SdfgError
 from loopbook.normal_form.contraction import contracted
-from loopbook.normal_form.order import with_serial_loops
-from loopbook.normal_form.temporaries import (
-    Temporary,
-    accesses_of,
-    changed_each,
-    parent,
-)
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, accesses
 from loopbook.program.dataflow import Allocation, Statement
@@ -42,6 +35,13 @@ from loopbook.program.tree import Loop, Program
 from loopbook.program.walk import Path
 from loopbook.steps.base import Step
 from loopbook.steps.editor import Editor
+from loopbook.steps.order import with_serial_loops
+from loopbook.steps.temporaries import (
+    Temporary,
+    accesses_of,
+    changed_each,
+    parent,
+)
 
 
 def row_by_row(program: Program) -> Program:

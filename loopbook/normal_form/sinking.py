@@ -18,15 +18,15 @@ compiler takes the scalar out again (the reverse of loop-invariant code motion).
 
 from __future__ import annotations
 
-from loopbook.normal_form.definite import written_first
-from loopbook.normal_form.local import local_arrays
 from loopbook.normal_form.producer import work_of
-from loopbook.normal_form.temporaries import changed
 from loopbook.program import walk
 from loopbook.program.accesses import own_accesses, own_names, own_symbols, written
 from loopbook.program.dataflow import Statement
+from loopbook.program.definite import written_first
+from loopbook.program.local import local_arrays
 from loopbook.program.tree import Loop, Program
 from loopbook.program.types import Scalar
+from loopbook.steps.temporaries import changed
 
 MOST_WORK = 4
 """Instructions. Chosen: where the loop stays inside, they are taken out of it again."""

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from loopbook.errors import SdfgError
 from loopbook.normal_form.inlining import inlined_one
 from loopbook.normal_form.producer import producer_of
-from loopbook.normal_form.temporaries import Temporary, changed, parent, temporaries, without_each
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access, counted, written
 from loopbook.program.expr import Expr, Polynomial
@@ -32,6 +31,7 @@ from loopbook.program.rename import renamed
 from loopbook.program.tree import Loop, Node, Program
 from loopbook.program.types import Pointer, Scalar
 from loopbook.steps.editor import BYTES, Editor
+from loopbook.steps.temporaries import Temporary, changed, parent, temporaries, without_each
 
 
 def with_snapshots(program: Program) -> Program:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from loopbook.normal_form.temporaries import changed
 from loopbook.program import dataflow, walk
 from loopbook.program.accesses import Access, own_accesses, own_symbols
 from loopbook.program.dataflow import AccessNode, LibraryCall, Memlet, Reference
@@ -24,6 +23,7 @@ from loopbook.program.expr import Expr
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.tree import Program
 from loopbook.program.walk import Path
+from loopbook.steps.temporaries import changed
 
 
 def resolved(program: Program) -> Program:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from loopbook.errors import SdfgError
 from loopbook.normal_form.contraction import in_scalar, places_of
-from loopbook.normal_form.temporaries import Temporary, temporaries, without_each
 from loopbook.program import walk
 from loopbook.program.dataflow import (
     AccessNode,
@@ -28,6 +27,7 @@ from loopbook.program.dataflow import (
 )
 from loopbook.program.expr import Expr
 from loopbook.program.tree import Program
+from loopbook.steps.temporaries import Temporary, temporaries, without_each
 
 ZERO = {"double": "0.0", "float": "0.0", "int64": "0"}
 """What memory of a type holds that is set to nought."""

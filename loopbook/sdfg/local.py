@@ -1,5 +1,5 @@
 """Notes in an SDFG which of its arguments are arrays that are made for one call
-(`loopbook.normal_form.local`)."""
+(`loopbook.program.local`)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from loopbook.errors import SdfgError
-from loopbook.normal_form.local import LOCAL
 from loopbook.program import expr
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.extent_names import extent_names, number_of
+from loopbook.program.local import LOCAL
 
 
 class _UnknownError(ValueError):

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from loopbook.errors import SdfgError
-from loopbook.normal_form.local import NARROW, narrow_arrays
 from loopbook.program.accesses import own_symbols
 from loopbook.program.dataflow import AccessNode, Block, Memlet, Node, Reference, Tasklet
+from loopbook.program.local import NARROW, narrow_arrays
 from loopbook.program.tree import Program
 from loopbook.program.types import Pointer, Scalar, Type
 from loopbook.program.walk import Inner, preorder, rebuilt

@@ -22,12 +22,12 @@ from docc.sdfg import (
 from loopbook import dependence, targets
 from loopbook.errors import RunError, SdfgError
 from loopbook.normal_form import normal_form
-from loopbook.normal_form.local import with_known_sizes
 from loopbook.normal_form.neighbours import with_fused_neighbours
 from loopbook.normal_form.unread import without_unread_integers
 from loopbook.program.copies import without_idle_copies
 from loopbook.program.json_text import dumped, loaded
 from loopbook.program.load import load_json
+from loopbook.program.local import with_known_sizes
 from loopbook.program.read import read
 from loopbook.program.tree import Program
 from loopbook.program.write import write

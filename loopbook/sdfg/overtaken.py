@@ -19,10 +19,10 @@ from loopbook.dependence.body import read_loop
 from loopbook.dependence.scalars import private_scalars
 from loopbook.dependence.touches import Touch
 from loopbook.errors import IllegalStepError, SdfgError
-from loopbook.normal_form.order import headers_of
 from loopbook.program import walk
 from loopbook.program.accesses import accesses
 from loopbook.program.tree import Loop, Program
+from loopbook.steps.order import headers_of
 
 Place = tuple[str, ...]
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from sdfg_kit import check_recipe, prepared_text, random
 
-from loopbook.normal_form.temporaries import temporaries
 from loopbook.program import walk
 from loopbook.program.dataflow import Allocation, LibraryNode
 from loopbook.program.read import read
 from loopbook.program.tree import Loop, Program
+from loopbook.steps.temporaries import temporaries
 
 N = 9
 

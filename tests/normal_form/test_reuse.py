@@ -12,9 +12,9 @@ import pytest
 from sdfg_kit import as_docc_sends, check_library, function_in, normal_form_of, random
 
 import loopbook
-from loopbook.normal_form.local import local_arrays
 from loopbook.program.accesses import names
 from loopbook.program.dataflow import Allocation
+from loopbook.program.local import local_arrays
 from loopbook.program.read import read
 from loopbook.program.walk import preorder
 from loopbook.sdfg.build import build_tuned

@@ -12,8 +12,8 @@ import pytest
 from sdfg_kit import function_in, normal_form_of, random
 
 import loopbook
-from loopbook.normal_form.local import local_arrays
 from loopbook.program.accesses import names
+from loopbook.program.local import local_arrays
 
 N = 9
 

@@ -10,8 +10,8 @@ import pytest
 from loopbook import native
 from loopbook.errors import InterpretedWarning
 from loopbook.frontend import lower
-from loopbook.normal_form.local import NARROW
 from loopbook.program.json_text import loaded
+from loopbook.program.local import NARROW
 from loopbook.program.read import read
 from loopbook.program.types import Scalar
 from loopbook.sdfg import frontend, transformed

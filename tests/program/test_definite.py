@@ -7,8 +7,8 @@ import json
 import pytest
 from sdfg_kit import prepared_text, random
 
-from loopbook.normal_form.definite import written_first
 from loopbook.program import walk
+from loopbook.program.definite import written_first
 from loopbook.program.read import read
 from loopbook.program.tree import Loop
 

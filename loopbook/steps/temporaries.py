@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from loopbook.errors import LoopbookError
-from loopbook.normal_form.local import local_arrays
 from loopbook.program import walk
 from loopbook.program.accesses import (
     Access,
@@ -20,6 +19,7 @@ from loopbook.program.accesses import (
 )
 from loopbook.program.dataflow import Allocation, Block, LibraryCall, Reference
 from loopbook.program.expr import Expr
+from loopbook.program.local import local_arrays
 from loopbook.program.tree import Jump, Loop, Opaque, Program
 from loopbook.program.types import Pointer, Scalar
 from loopbook.program.walk import Path

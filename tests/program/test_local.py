@@ -13,8 +13,8 @@ from sdfg_kit import normal_form_of, random
 
 import loopbook
 from loopbook.frontend import Lowered, lower
-from loopbook.normal_form.local import LOCAL, local_arrays, with_known_sizes
 from loopbook.program.accesses import names
+from loopbook.program.local import LOCAL, local_arrays, with_known_sizes
 from loopbook.program.read import read
 from loopbook.sdfg.frontend import trace
 from loopbook.sdfg.local import with_local

@@ -2,7 +2,7 @@
 once, and others use.
 
 In which iteration of the loops that filled it an element got its value follows from its index, also
-where rows lie behind each other in an array of one dimension: see `loopbook.normal_form.radix`.
+where rows lie behind each other in an array of one dimension: see `loopbook.dependence.radix`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loopbook.dependence.model import domain
+from loopbook.dependence.radix import Radix
 from loopbook.errors import LoopbookError, SdfgError
-from loopbook.normal_form.definite import written_first
-from loopbook.normal_form.order import headers_of
-from loopbook.normal_form.radix import Radix
-from loopbook.normal_form.temporaries import Temporary, accesses_of, has_calls, temporaries
 from loopbook.program import expr, walk
 from loopbook.program.accesses import Access
+from loopbook.program.definite import written_first
 from loopbook.program.expr import Expr, Polynomial
 from loopbook.program.redirect import Element, redirected
 from loopbook.program.tree import Loop, Program, While
 from loopbook.program.walk import Path
+from loopbook.steps.order import headers_of
+from loopbook.steps.temporaries import Temporary, accesses_of, has_calls, temporaries
 
 
 @dataclass(frozen=True)
