@@ -185,7 +185,7 @@ def _explain(query: Query) -> dict[str, Any]:
     plan, tried = plans_for(query, 1, TRIES)
     before = after = served_code(source.text, target, {})
     if plan.active:
-        after = served_code(source.text, target, plan.recipes)
+        after = served_code(plan.normalised or source.text, target, plan.recipes)
     lines = _lines(query, plan)
     nests = [
         {

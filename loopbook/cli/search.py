@@ -41,6 +41,10 @@ Timeout = Annotated[
 Libraries = Annotated[
     bool, typer.Option(help="let products of matrices become calls of BLAS", show_default=True)
 ]
+Regions = Annotated[
+    bool,
+    typer.Option(help="tune neighbouring nests that hand data to each other, as one"),
+]
 Program = Annotated[
     list[str] | None, typer.Option("--only", help="the program of this name; repeatable")
 ]
@@ -76,6 +80,7 @@ class Search:
         seed: Seed = 0,
         timeout: Timeout = 120.0,
         libraries: Libraries = False,
+        regions: Regions = False,
         book: OwnBook = None,
         json: options.Json = False,
     ) -> Search:
@@ -98,6 +103,7 @@ class Search:
             seed=seed,
             timeout=timeout,
             libraries=libraries,
+            regions=regions,
         )
         return cls([runnable(name).name for name in target or here()], settings, book, json)
 
@@ -124,7 +130,8 @@ def tune(
         source = load_source(file, preset, options.read_sizes(size))
         source.check()
         task = source.task()
-    jobs = [Job(task, target, source.preset) for target in search.targets]
+    wanted = search.settings.regions
+    jobs = [Job(task, target, source.preset, wanted) for target in search.targets]
     searched: dict[str, Sequence[Trial]] = {}
     try:
         tuning.tune(jobs, search, searched)
@@ -227,5 +234,6 @@ def _seeded(workloads: Iterable[Workload], preset: str, search: Search) -> int:
         todo = list(workloads)
         for workload in todo if preset else ():
             workload.sizes(preset)
-        planned = jobs(map(PythonTask, todo), search.targets, preset)
+        wanted = search.settings.regions
+        planned = jobs(map(PythonTask, todo), search.targets, preset, regions=wanted)
     return tuning.seed(planned, search)

@@ -41,13 +41,18 @@ class InnerNest:
     trips: Trips
     share: float
     _around: Nest
-    _first: int
 
     def renamed(self, recipe: Recipe) -> Recipe:
         """A recipe for it in the words of the nest around it."""
-        loops = {one.name: f"L{one.index + self._first}" for one in self.nest.loops}
-        known = {one.data: one.name for one in self._around.arrays}
-        return recipe.rename(loops, {one.name: known[one.data] for one in self.nest.arrays})
+        return renamed(recipe, self.nest, self._around)
+
+
+def renamed(recipe: Recipe, inner: Nest, around: Nest) -> Recipe:
+    """A recipe for a nest that stands in another one, in the words of that."""
+    first = next(one.index for one in around.loops if one.element_id == inner.loops[0].element_id)
+    loops = {one.name: f"L{one.index + first}" for one in inner.loops}
+    known = {one.data: one.name for one in around.arrays}
+    return recipe.rename(loops, {one.name: known[one.data] for one in inner.arrays})
 
 
 def of_inner_nests(
@@ -108,7 +113,7 @@ def inner_nests(nest: Nest, program: Program, trips: Trips) -> list[InnerNest]:
         count = iterations(inner, known)
         share = 0.0 if not (total and count and repeated) else repeated * count / total
         if share >= LEAST_SHARE:
-            found.append(InnerNest(inner, Trials("", alone), known, share, nest, first))
+            found.append(InnerNest(inner, Trials("", alone), known, share, nest))
     return found
 
 

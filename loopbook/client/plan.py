@@ -12,6 +12,7 @@ from loopbook.client.decision import Choice, NestReport, Plan
 from loopbook.client.fit import Trials
 from loopbook.client.layered import LayeredBook
 from loopbook.client.planner import Planner
+from loopbook.client.regions import joined
 from loopbook.client.sizes import Trips
 from loopbook.client.thresholds import TRYING_SECONDS
 from loopbook.client.weighing import Weighing
@@ -73,18 +74,25 @@ def make_plan(
         RunError: if docc crashes or hangs.
     """
     normalised, nests = program.prepare_apart(text)
-    return plan_nests(
-        nests,
-        normalised,
-        target,
-        layered,
-        exclude=exclude,
-        max_distance=max_distance,
-        choices=choices,
-        sizes=sizes,
-        expressions=expressions,
-        libraries=libraries,
-    )
+
+    def planned(nests: list[Nest], text: str, tree: Program | None = None) -> Plan:
+        return plan_nests(
+            nests,
+            text,
+            target,
+            layered,
+            exclude=exclude,
+            max_distance=max_distance,
+            choices=choices,
+            sizes=sizes,
+            expressions=expressions,
+            libraries=libraries,
+            tree=tree,
+        )
+
+    plan = planned(nests, normalised)
+    whole = joined(normalised, nests, plan, layered, exclude=exclude, sizes=sizes)
+    return plan if whole is None else planned(whole.nests, whole.text, whole.tree)
 
 
 def plan_nests(

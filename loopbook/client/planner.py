@@ -38,6 +38,7 @@ from loopbook.client.libraries import has_micro_kernel, product_calls
 from loopbook.client.orders import along_memory, rest_along_memory, taken_apart
 from loopbook.client.port_search import NO_TIME, PortSearch
 from loopbook.client.recurrences import side_by_side, without_gathers
+from loopbook.client.regions import choices_of_region
 from loopbook.client.sharing import shared_among_threads
 from loopbook.client.sizes import Trips, about_measured, exact_speedup, measured_here
 from loopbook.client.thresholds import (
@@ -53,6 +54,7 @@ from loopbook.client.vectors import vector_product
 from loopbook.client.weighing import Unheard, Weighing
 from loopbook.errors import IllegalStepError, RunError
 from loopbook.program.nest import Nest
+from loopbook.program.regions import is_region
 from loopbook.recipes.clip import clipped
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
@@ -129,7 +131,8 @@ class Planner:
         if key not in self._decided:
             self._decided[key] = self._decide(nest, embeddings, trips, hot)
         report, usable = self._decided[key]
-        loops = tuple(loop.indvar for loop in nest.loops)
+        own = nest.loops[1:] if is_region(nest.loop) else nest.loops
+        loops = tuple(loop.indvar for loop in own)
         return replace(report, position=nest.position, loops=loops), usable
 
     def without_books(self, nest: Nest, reason: str) -> Decision:
@@ -143,12 +146,21 @@ class Planner:
         return (used(report, usable[0]), usable) if usable else (report, ())
 
     def _decide(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
+        if is_region(nest.loop):
+            return self._of_region(nest, trips)
         known = self._unasked(nest, trips, hot)
         if known is None or (known.tier == "library" and is_narrow()):
             report, usable = self._from_books(nest, embeddings, trips, hot)
             if known is None or (usable and has_micro_kernel(usable[0].recipe)):
                 return report, usable
         return used(left_to_docc(nest, None, None, ""), known), (known,)
+
+    def _of_region(self, region: Nest, trips: Trips) -> Decision:
+        found = choices_of_region(
+            region, self._trials, self._layered, self._target, self._exclude, trips
+        )[: self._count]
+        report = left_to_docc(region, None, None, "the book has nothing for all of it")
+        return (used(report, found[0]), found) if found else (report, ())
 
     def _from_books(self, nest: Nest, embeddings: Embeddings, trips: Trips, hot: bool) -> Decision:
         records = self._records(nest, trips)

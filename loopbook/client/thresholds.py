@@ -120,6 +120,14 @@ CLEARLY_MORE = 1.5
 heads of an attention, a record at other sizes promised 1.4 times as much and took twice as long
 (AVX-512, 2026-11-27)."""
 
+NEAR_REGION = 0.3
+"""Distance up to which a region gets another one's recipe. Chosen: the same chain over other arrays
+is nearer, one with a nest more or less is farther away."""
+
+REGION_GAINS = {"exact": 1.05, "near": 1.2}
+"""Times what the nests of a region promise one by one that its recipe has to, where it was measured
+for this very region, and for one like it. Chosen."""
+
 KEEP = 1.02
 """A choice that is measured has to be this many times faster than what it replaces. As
 `WORTH_USING`."""

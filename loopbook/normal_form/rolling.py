@@ -1,54 +1,21 @@
 """Neighbouring loops over rows as one, and a few rows of what they hand over.
 
 A stencil that has to be computed before it can be stored is swept over twice, and its temporary
-goes through memory. Before::
-
-    for i < n: for j: T[i, j] = A[i, j] + A[i + 1, j] + A[i + 2, j]
-    for i < n: for j: A[i + 1, j] = T[i, j]
-
-and after it, each loop of the second one a row late::
-
-    for i < n + 1:
-        if i < n:  for j: T[i % 2, j] = A[i, j] + A[i + 1, j] + A[i + 2, j]
-        if 1 <= i: for j: A[i, j] = T[(i - 1) % 2, j]
-
-Fusion with a shift is legal by what `loopbook.dependence` says (loop shifting: Darte and Huard,
-IJPP 2000); of an array that is read so many rows late, so many rows are kept (array contraction;
-line buffers in PolyMage: Mullapudi et al., ASPLOS 2015). It is for one thread.
+goes through memory. `loopbook.steps.roll` makes one sweep of such loops; here is found where that
+spares a temporary. It is for one thread.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 
-from loopbook.dependence import check_order
-from loopbook.dependence.body import LoopNode, statements
-from loopbook.errors import IllegalStepError, LoopbookError, SdfgError
-from loopbook.program import expr, walk
-from loopbook.program.accesses import Access, names, own_accesses, own_names, own_symbols, written
-from loopbook.program.dataflow import Statement
-from loopbook.program.expr import Expr, Polynomial
-from loopbook.program.redirect import Element, redirected
-from loopbook.program.rename import renamed
-from loopbook.program.tree import Assignments, Branch, Case, Loop, Node, Program
-from loopbook.program.tree import Sequence as Body
+from loopbook.errors import LoopbookError
+from loopbook.program import walk
+from loopbook.program.tree import Loop, Program
 from loopbook.program.walk import Path
 from loopbook.steps.editor import Editor
-from loopbook.steps.handed import Handed, Level, difference, told
-from loopbook.steps.order import with_serial_loops
-from loopbook.steps.region import Region
-from loopbook.steps.temporaries import (
-    accesses_of,
-    changed,
-)
-
-MOST_LATE = 4
-"""Rows. Chosen: more would have to stay in the caches, and no program seen wants more."""
-
-MOST_LOOPS = 8
-"""Of what one loop is made: each is compared with all before it."""
+from loopbook.steps.handed import Level
+from loopbook.steps.roll import cluster_at, is_closed, joined
 
 
 def rolled(program: Program, free: Callable[[Loop], bool]) -> Program:
@@ -81,221 +48,14 @@ def _rolled_below(program: Program, path: Path, free: Callable[[Loop], bool]) ->
 def _rolled_at(level: Level, place: int, free: Callable[[Loop], bool]) -> Program:
     """The program with a loop and as many behind it as can be fused with it, if that spares a
     temporary; itself if it does not."""
-    first = level.siblings[place]
-    assert isinstance(first, Loop)
     if not level.begins(place):
         return level.program
-    cluster = [_Late(first, 0, place)]
-    for number in range(place + 1, len(level.siblings)):
-        node = level.siblings[number]
-        if _may_go_first(node, cluster):
-            continue
-        if not isinstance(node, Loop) or not free(node) or len(cluster) == MOST_LOOPS:
-            break
-        if any(own_symbols(node) & changed(one.loop) for one in cluster):
-            break
-        try:
-            cluster.append(_Late(node, _shift(level, cluster, node, number), number))
-        except LoopbookError:
-            break
+    cluster = cluster_at(level, place, free)
     while len(cluster) > 1:
-        last = cluster[-1].place
-        if all(last not in one.places for one in level.between([one.place for one in cluster])):
-            cluster.pop()  # it came along, but what stands behind it did not
-            continue
-        try:
-            return _fused(level, cluster)
-        except LoopbookError:
-            cluster.pop()
+        if is_closed(level, cluster):
+            try:
+                return joined(level, cluster, Editor(level.program, {}, {}), sparing=True)
+            except LoopbookError:
+                pass
+        cluster.pop()
     return level.program
-
-
-def _may_go_first(node: walk.Inner, cluster: Sequence[_Late]) -> bool:
-    """Whether what stands between loops computes nothing but scalars, which these do not know."""
-    if type(node) is not Statement and not isinstance(node, Assignments):
-        return False
-    if any(access.write and access.subset for access in own_accesses(node)):
-        return False
-    return not any(
-        written(node) & names(one.loop) or own_names(node) & changed(one.loop) for one in cluster
-    )
-
-
-@dataclass(frozen=True)
-class _Late:
-    """A loop of a cluster.
-
-    Attributes:
-        late: how much more the cluster's variable is than the loop's own.
-        place: among the siblings.
-    """
-
-    loop: Loop
-    late: int
-    place: int
-
-
-# -- how late ---------------------------------------------------------------------------------
-
-
-def _shift(level: Level, cluster: Sequence[_Late], loop: Loop, place: int) -> int:
-    """How late a loop has to run behind a cluster.
-
-    Raises:
-        LoopbookError: it cannot be told, or it is too late.
-    """
-    places = [*(one.place for one in cluster), place]
-    asked = told(level, level.between(places), places)
-    least = -difference(_start(loop), _start(cluster[0].loop))
-    most = least + MOST_LATE
-    _check(asked, [*cluster, _Late(loop, most, place)])  # the later it runs, the more is legal
-    for late in range(least, most):
-        with contextlib.suppress(LoopbookError):
-            _check(asked, [*cluster, _Late(loop, late, place)])
-            return late
-    return most
-
-
-def _check(program: Program, cluster: Sequence[_Late]) -> None:
-    """Refuse unless the loops may run as one.
-
-    Raises:
-        LoopbookError: they may not.
-    """
-    numbers = [one.loop.id for one in cluster]
-    if None in numbers:
-        raise IllegalStepError("a loop has no number")
-    editor = Editor(program, {}, {})
-    region = Region.of(editor, numbers[0])  # type: ignore[arg-type]
-    read: list[LoopNode] = [region.read(number) for number in numbers]  # type: ignore[arg-type]
-    first = read[0]
-    fused = replace(first, children=[child for one in read for child in one.children])
-    moved = {
-        statement: {first.variable: {node.variable: 1, "": one.late}}
-        for node, one in zip(read[1:], cluster[1:], strict=True)
-        for statement, _ in statements(node)
-    }
-    check_order(read, [fused], moved, region.around)
-
-
-# -- one loop ---------------------------------------------------------------------------------
-
-
-def _fused(level: Level, cluster: Sequence[_Late]) -> Program:
-    """The program with a cluster as one loop, and as few rows of temporaries as can be.
-
-    Raises:
-        LoopbookError: no temporary gets smaller, or ends cannot be told apart.
-    """
-    program, path = level.program, level.path
-    own = frozenset(one.place for one in cluster)
-    handed = [one for one in level.between(own) if one.places <= own]
-    kept = [rows for one in handed if (rows := _rows(one, cluster))]
-    if not kept:
-        raise SdfgError("no temporary gets smaller")
-    editor = Editor(program, {}, {})
-    variable = editor.variable("_row", cluster[0].loop.variable)
-    firsts = [expr.plus(_start(one.loop), {(): one.late}) for one in cluster]
-    ends = [expr.plus(_end(one.loop), {(): one.late}) for one in cluster]
-    first = min(firsts, key=lambda one: difference(one, firsts[0]))
-    end = max(ends, key=lambda one: difference(one, ends[0]))
-    body: list[Node] = []
-    for one, low, high in zip(cluster, firsts, ends, strict=True):
-        loop = one.loop
-        nodes: list[Node] = []
-        for node in loop.body.children:
-            for rows in kept:
-                node = redirected(node, rows.target)
-            nodes.append(renamed(node, {loop.variable: _iteration(one, variable)}))
-        tests = []
-        if difference(low, first):
-            tests.append(f"({expr.text(low)} <= {variable})")
-        if difference(high, end):
-            tests.append(f"({variable} < {expr.text(high)})")
-        if tests:
-            condition = expr.conjunction(*tests)
-            body.append(Branch((Case(condition, Body(tuple(nodes))),)))
-        else:
-            body += nodes
-    made = editor.new_loop("", variable, expr.text(first), f"({expr.text(end)})", body)
-    program = editor.program
-    siblings = level.siblings
-    place, last = cluster[0].place, cluster[-1].place
-    between = [siblings[n] for n in range(place, last) if n not in own]
-    new = (*siblings[:place], *between, made, *siblings[last + 1 :])
-    program = with_serial_loops(program, path)
-    if not path:
-        return walk.with_children(program, new)
-    return walk.replaced(program, path, walk.with_children(walk.at(program, path), new))  # type: ignore
-
-
-def _iteration(one: _Late, variable: str) -> str:
-    """Which of its iterations a loop is in.
-
-    Raises:
-        SdfgError: that is none of the one loop's, and the loop takes it for a value.
-    """
-    if not one.late:
-        return variable
-    if next(accesses_of(one.loop, one.loop.variable), None) is not None:
-        raise SdfgError("it runs late, and its variable is a value")
-    return f"({variable} - {one.late})"
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """How many rows are kept of a temporary."""
-
-    handed: Handed
-    count: int
-
-    def target(self, access: Access) -> Element | None:
-        """Where an element of it is now."""
-        found = self.handed.iteration(access)
-        if found is None or access.memlet is None:
-            return None
-        stride, row = self.handed.radix.strides[0], found[0]
-        text = expr.text(expr.plus(access.subset[0].polynomial, expr.product(stride, row), -1))
-        if self.count > 1:
-            text = f"imod({expr.text(row)}, {self.count})*({expr.text(stride)}) + {text}"
-        return Element(access.container, (Expr(text),), access.memlet.type)
-
-
-def _rows(handed: Handed, cluster: Sequence[_Late]) -> _Rows | None:
-    """The rows that are kept of what is handed over; None if that has to stay as it is."""
-    lates = {one.place: one for one in cluster}
-    writer = lates[handed.writer]
-    most = 0
-    for place in handed.places:
-        one = lates[place]
-        for access in accesses_of(one.loop, handed.name):
-            found = handed.iteration(access)
-            assert found is not None
-            behind = expr.plus({(one.loop.variable,): 1}, found[0], -1)
-            if set(behind) - {()}:
-                return None
-            delay = one.late - writer.late + behind.get((), 0)
-            if not 0 <= delay <= MOST_LATE:
-                return None
-            most = max(most, delay)
-    return _Rows(handed, most + 1)
-
-
-def _start(loop: Loop) -> Polynomial:
-    return _bounds(loop)[0]
-
-
-def _end(loop: Loop) -> Polynomial:
-    return _bounds(loop)[1]
-
-
-def _bounds(loop: Loop) -> tuple[Polynomial, Polynomial]:
-    """Where a loop begins, and where it ends.
-
-    Raises:
-        SdfgError: it has more bounds than one, or leaves something out.
-    """
-    bounds = loop.bounds
-    if loop.step != 1 or len(bounds.lows) != 1 or len(bounds.highs) != 1:
-        raise SdfgError("a loop has more than one end")
-    return bounds.lows[0], bounds.highs[0]

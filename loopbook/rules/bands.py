@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from loopbook.program.nest import Access, Loop, Nest, NodeRef, Stride
+from loopbook.program.regions import is_region
 
 MISS_COST = {
     Stride.ZERO: 0.0,
@@ -126,7 +127,8 @@ class Band:
 
 
 def bands(nest: Nest) -> list[Band]:
-    """The maximal bands of a nest in preorder; every loop stands in exactly one."""
+    """The maximal bands of a nest in preorder; every loop is in exactly one, but a region's own,
+    which runs once."""
     if "bands" not in nest.notes:
         # They hold a nest with notes of its own: else this one would hold itself.
         nest.notes["bands"] = tuple(_bands(replace(nest)))
@@ -137,7 +139,8 @@ def _bands(nest: Nest) -> Iterator[Band]:
     children: defaultdict[NodeRef, list[NodeRef]] = defaultdict(list)
     for parent, child in nest.contains:
         children[parent].append(child)
-    waiting = [nest.loops[0]]
+    outermost = nest.children(0) if is_region(nest.loop) else nest.loops[:1]
+    waiting = [*reversed(outermost)]
     while waiting:
         run = [waiting.pop()]
         while True:

@@ -17,6 +17,7 @@ from loopbook.normal_form.rolling import rolled
 from loopbook.program.canonical_order import in_canonical_order
 from loopbook.program.json_text import dumped
 from loopbook.program.nest import Nest
+from loopbook.program.regions import without_regions
 from loopbook.program.tree import Program
 from loopbook.program.write import write
 from loopbook.sdfg import passes, program
@@ -117,6 +118,7 @@ def transform(
             applied[nest.position] = _apply(bench, steps, lenient, patient)
             tree, own = bench.program, [*bench.names.values()]
         owners |= dict.fromkeys(own, nest.position)
+    tree = without_regions(tree)
     if together and not TARGETS[target].parallel:
         tree = rolled(tree, lambda loop: not applied.get(owners.get(loop.id or 0, -1), "own"))
     kept = given if tree is given else keep_loops(tree)

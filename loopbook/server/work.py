@@ -19,6 +19,7 @@ from loopbook.client.decision import Plan
 from loopbook.client.fit import Fit
 from loopbook.client.opening import open_book
 from loopbook.client.plan import plan_nests
+from loopbook.client.regions import joined
 from loopbook.client.thresholds import WORTH_USING
 from loopbook.client.wants import Wants
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
@@ -157,9 +158,14 @@ class Work:
             prepared = self._prepared(given.text)
             nests = prepared.nests
             sizes = self._sizes(request, given.names)
-            plan = plan_nests(
-                nests, prepared.text, target, self._layered, sizes=sizes, tree=prepared.tree
+            plan = self._planned(prepared, target, sizes)
+            whole = joined(
+                prepared.text, nests, plan, self._layered, sizes=sizes, tree=prepared.tree
             )
+            if whole is not None:
+                prepared = Prepared(digest(whole.text.encode()), *whole)
+                nests = prepared.nests
+                plan = self._planned(prepared, target, sizes)
             tiers, missed = _counted(plan)
             wanted = {}
             if self._settings.keep_nests:
@@ -173,6 +179,11 @@ class Work:
                 words = given.names.words(f"{NO_MATCH}: {error}")
                 return Answer(error_answer(words), tiers, missed, wanted)
             return Answer(answer(done, nests, plan, given), tiers, missed, wanted)
+
+    def _planned(self, prepared: Prepared, target: str, sizes: Mapping[str, int]) -> Plan:
+        return plan_nests(
+            prepared.nests, prepared.text, target, self._layered, sizes=sizes, tree=prepared.tree
+        )
 
     def _prepared(self, text: str) -> Prepared:
         """A program prepared, and its nests; the same for whatever book."""

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 from loopbook.embed.inference import Encoder
 from loopbook.program.load import load_json
+from loopbook.program.nest import Nest
 from loopbook.program.nests import read_nests
+from loopbook.program.regions import is_region
 from loopbook.recipes.book import Book
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.record import Record
@@ -31,7 +33,11 @@ class Keeper:
         """The records that the book holds for a job, of this hardware."""
         key = self._hardware(job.target).key
         records = self._book.records(target=job.target, kernel=job.task.name)
-        return [record for record in records if record.hardware.key == key]
+        return [
+            record
+            for record in records
+            if record.hardware.key == key and is_region(_nest(record).loop) == job.regions
+        ]
 
     def keep(self, records: Sequence[Record]) -> list[Record]:
         """Add a program's records with their embeddings in one transaction, all or none.
@@ -47,9 +53,7 @@ class Keeper:
         """
         kept = [self._known_as(record) or record for record in records]
         new = [record for record, own in zip(records, kept, strict=True) if own is record]
-        embeddings = self._encoder.encode_many(
-            [read_nests(load_json(record.nest_json))[0] for record in new]
-        )
+        embeddings = self._encoder.encode_many([*map(_nest, new)])
         self._book.add_many(
             (record, [embedding]) for record, embedding in zip(new, embeddings, strict=True)
         )
@@ -58,6 +62,10 @@ class Keeper:
     def _known_as(self, record: Record) -> Record | None:
         known = self._book.exact(record.fingerprint, record.target, record.hardware.key)
         return next((one for one in known if _says(one) == _says(record)), None)
+
+
+def _nest(record: Record) -> Nest:
+    return read_nests(load_json(record.nest_json))[0]
 
 
 def _says(record: Record) -> tuple[object, ...]:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
+from loopbook.client.inner_nests import renamed
 from loopbook.client.layered import LayeredBook
+from loopbook.client.plan import plan_nests
 from loopbook.client.port import port
+from loopbook.program import walk
+from loopbook.program.json_text import dumped
 from loopbook.program.nest import Nest
+from loopbook.program.nests import read_nest
+from loopbook.program.regions import is_region
+from loopbook.program.tree import Loop
+from loopbook.program.write import write
 from loopbook.recipes.recipe import Recipe
+from loopbook.rules import TuningContext
+from loopbook.rules.sweeps import all_as_one
+from loopbook.steps.workbench import Transformed
 
 MOST = 6
 """Recipes that are given."""
@@ -19,7 +30,8 @@ LOOKED_AT = 16
 def ported_neighbours(
     layered: LayeredBook, nest: Nest, target: str, *, exclude: Collection[str] = ()
 ) -> list[Recipe]:
-    """The recipes of at most `MOST` near neighbours in the words of `nest`, nearest first.
+    """The recipes of at most `MOST` near neighbours in the words of `nest`, nearest first. Of a
+    region, what its nests get one by one comes before those of other regions.
 
     Args:
         exclude: kernels whose records are left out.
@@ -27,13 +39,40 @@ def ported_neighbours(
     Raises:
         BookError: if a book cannot be read.
     """
+    whole = is_region(nest.loop)
     embedding = layered.encoder.encode(nest)
-    recipes: list[Recipe] = []
+    recipes: list[Recipe] = [*_one_by_one(layered, nest, target, exclude)] if whole else []
     for near in layered.neighbours(nest, embedding, LOOKED_AT, target, exclude):
         recipe = near.record.recipe
         if not len(recipe):
             continue
-        ported = port(recipe, layered.source(near.record), near.embedding, nest, embedding)
+        source = layered.source(near.record)
+        if is_region(source.loop) != whole:
+            continue
+        ported = port(recipe, source, near.embedding, nest, embedding)
         if ported is not None and ported not in recipes:
             recipes.append(ported)
     return recipes[:MOST]
+
+
+def _one_by_one(
+    layered: LayeredBook, region: Nest, target: str, exclude: Collection[str]
+) -> Iterator[Recipe]:
+    """What the nests of a region get, as recipes for the region: that, and what makes one sweep of
+    them then."""
+    program = Transformed.of(region).program
+    steps = Recipe()
+    for loop in region.loop.body.children:
+        if not isinstance(loop, Loop):
+            continue
+        alone = walk.with_children(program, (loop,))
+        inner = read_nest(loop, program.containers)
+        plan = plan_nests(
+            [inner], dumped(write(alone)), target, layered, exclude=exclude, tree=alone
+        )
+        if (recipe := plan.recipes.get(inner.position)) is not None:
+            steps = Recipe((*steps, *renamed(recipe, inner, region)))
+    if len(steps):
+        yield steps
+        context = TuningContext.of(layered.hardware(target), target)
+        yield from (Recipe((*steps, *joined)) for joined in all_as_one(region, context))

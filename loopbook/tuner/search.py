@@ -130,6 +130,7 @@ def search_header(
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         # Left out where it is not so: logs from before there were libraries go on.
         **({"libraries": True} if settings.libraries else {}),
+        **({"regions": True} if settings.regions else {}),
     }
 
 
@@ -173,7 +174,7 @@ def _strategies(
                 ),
             )
         )
-        for nest in session.nests
+        for nest in session.tuned
         if session.shares[nest.position] >= WORTH_TUNING
     }
 

@@ -32,11 +32,13 @@ class Job:
 
     Attributes:
         preset: the size to search at; chosen by how long a run takes if empty.
+        regions: what is tuned: see `loopbook.tuner.settings.Settings`.
     """
 
     task: TuningTask
     target: str
     preset: str = ""
+    regions: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,16 @@ class Done:
     kept: tuple[Record, ...] = ()
 
 
-def jobs(tasks: Iterable[TuningTask], targets: Sequence[str], preset: str = "") -> list[Job]:
+def jobs(
+    tasks: Iterable[TuningTask],
+    targets: Sequence[str],
+    preset: str = "",
+    *,
+    regions: bool = False,
+) -> list[Job]:
     """All programs for the first target, then all for the next, which can start from the first."""
     listed = list(tasks)
-    return [Job(task, target, preset) for target in targets for task in listed]
+    return [Job(task, target, preset, regions) for target in targets for task in listed]
 
 
 def seed(
@@ -117,7 +125,7 @@ def seed(
 
 def log_of(logs: Path, job: Job) -> Path:
     """Where a job's trials are logged."""
-    return logs / f"{job.task.name}-{job.target}.jsonl"
+    return logs / f"{job.task.name}-{job.target}{'-regions' if job.regions else ''}.jsonl"
 
 
 def sizes_for(job: Job, timeout: float = RUN_SECONDS) -> tuple[str, tuple[str, ...]]:

@@ -22,6 +22,7 @@ from loopbook.errors import (
     MemoryLimitError,
     WrongResultError,
 )
+from loopbook.program.regions import is_region
 from loopbook.sdfg import program
 from loopbook.sdfg.build import build_baseline, build_tuned
 from loopbook.steps import Step
@@ -91,6 +92,7 @@ class Session:
         text: the prepared program's SDFG.
         symbols: values of its size symbols.
         nests: of the prepared program.
+        tuned: those that recipes are searched for: all, or the regions.
         baseline: docc's own compile, without any of our passes.
         plain: the prepared program without recipes.
         baseline_s, plain_s: their fastest runs before the search, seconds; 0 in a trusted session.
@@ -109,9 +111,11 @@ class Session:
         threads: int = 1,
         builders: int = 0,
         away: Sequence[Builder] = (),
+        regions: bool = False,
     ) -> None:
         """
         Args:
+            regions: its regions are nests.
             away: builders on other machines, which are closed with the session.
             builders: processes that compile; default one a core.
             threads: that a run uses; the runner has so many cores for itself.
@@ -128,6 +132,7 @@ class Session:
         self._threads = threads
         self._builders, self._away = builders, away
         self._trusted = trusted
+        self._regions = regions
         self._kept = 0
         self._pool: BuilderPool | None = None
         self._incumbent: Built | None = None
@@ -154,6 +159,10 @@ class Session:
     def _begin(self, task: TuningTask, arguments: list[Any], trusted: bool, timeout: float) -> None:
         traced = task.text(arguments)
         self.text, self.nests = program.prepare_apart(traced)
+        self.tuned = self.nests
+        if self._regions:
+            self.text, self.nests = program.in_regions(self.text)
+            self.tuned = [nest for nest in self.nests if is_region(nest.loop)]
         self.symbols = task.symbols(arguments)
         self._binding = task.binding(arguments)
         self.baseline = build_baseline(traced, self.target, self.folder / "baseline", timers=True)

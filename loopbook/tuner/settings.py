@@ -26,6 +26,8 @@ class Settings:
         builders: processes that compile candidates; 0 is one a core.
         libraries: nests may become calls of BLAS. What is found then is worth what the BLAS of the
             machine is worth that runs it, and has as many threads as that likes to have.
+        regions: not nests by themselves, but neighbouring ones that hand data to each other
+            (`loopbook.program.regions`).
     """
 
     target: str = targets.DEFAULT
@@ -37,3 +39,4 @@ class Settings:
     timeout: float = RUN_SECONDS
     builders: int = 0
     libraries: bool = False
+    regions: bool = False

@@ -99,6 +99,7 @@ def tune(
         threads=hardware.threads,
         builders=settings.builders,
         away=away,
+        regions=settings.regions,
     ) as session:
         search(session, hardware, settings, trials, starts=starts, progress=told)
         best = best_recipes(session, trials, task)
@@ -111,7 +112,9 @@ def tune(
     for other in settings.confirm:
         if other not in rounds:
             told(settings.trials + settings.refine, 0, f"confirmation at {other}")
-            with Session(task, other, settings.target, trusted=True) as elsewhere:
+            with Session(
+                task, other, settings.target, trusted=True, regions=settings.regions
+            ) as elsewhere:
                 note(other, elsewhere, confirm(elsewhere, candidates))
     ordered = [rounds[p] for p in dict.fromkeys((*settings.confirm, preset))]
     found = records.confirmed(
@@ -119,7 +122,7 @@ def tune(
         task.source,
         settings.target,
         session.text,
-        session.nests,
+        session.tuned,
         ordered,
         hardware,
         seed=settings.seed,
@@ -146,7 +149,14 @@ def _refined(
     """The best recipes at the size that matters most: first those of the search, then, where docc's
     own compile is too slow there for a search from nothing, what a short search around them
     finds."""
-    with Session(task, preset, settings.target, trusted=True, threads=hardware.threads) as session:
+    with Session(
+        task,
+        preset,
+        settings.target,
+        trusted=True,
+        threads=hardware.threads,
+        regions=settings.regions,
+    ) as session:
         first = confirm(session, whole_programs(found))
         if not settings.refine or not first.tuned:
             return found, Round.of(preset, task.parameters[preset], session, first)
