@@ -120,9 +120,9 @@ CLEARLY_MORE = 1.5
 heads of an attention, a record at other sizes promised 1.4 times as much and took twice as long
 (AVX-512, 2026-11-27)."""
 
-NEAR_REGION = 0.3
+NEAR_REGION = 0.5
 """Distance up to which a region gets another one's recipe. Chosen: the same chain over other arrays
-is nearer, one with a nest more or less is farther away."""
+(0.0 to 0.43) is nearer, others of as many loops are 0.49 and more away (generated programs)."""
 
 REGION_GAINS = {"exact": 1.05, "near": 1.2}
 """Times what the nests of a region promise one by one that its recipe has to, where it was measured

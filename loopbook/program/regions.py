@@ -37,10 +37,11 @@ _PREFIX = "_region_"
 
 
 def is_region(loop: walk.Inner) -> bool:
-    """Whether a loop is a region's, which runs once."""
+    """Whether a loop is a region's: it runs once, and nothing says how often. Strangers' programs
+    have other names for variables."""
     return (
         isinstance(loop, Loop)
-        and loop.variable.startswith(_PREFIX)
+        and loop.step == 1
         and loop.bounds.trip() == 1
         and all(loop.variable not in names(node) for node in loop.body.children)
     )

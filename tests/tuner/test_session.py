@@ -23,12 +23,14 @@ from loopbook.steps import Step
 from loopbook.tuner import builders
 from loopbook.tuner.keep import Keeper
 from loopbook.tuner.log import TrialLog
+from loopbook.tuner.neighbours import ported_neighbours
 from loopbook.tuner.search import search
 from loopbook.tuner.seed import Done, Job, jobs, seed, sizes_for
 from loopbook.tuner.session import Session
 from loopbook.tuner.settings import Settings
 from loopbook.tuner.strategies import STRATEGIES, Problem
 from loopbook.tuner.task import SdfgTask
+from loopbook.tuner.tune import tune
 
 TWICE = """\
     for row in range(out.shape[0]):
@@ -279,3 +281,57 @@ def test_a_programs_records_are_kept_all_or_none(tmp_path):
     new = dataclasses.replace(good, nest="new:0")
     with Book.open(tmp_path / "own.db", readonly=True) as book, pytest.raises(BookError):
         Keeper(book, kit.encoder(), lambda _: good.hardware).keep([new])
+
+
+SWEEPS = """\
+import numpy as np
+
+PARAMETERS = {"S": {"N": 24}, "M": {"N": 40}}
+
+
+def initialize(N):
+    random = np.random.default_rng(N)
+    return {"A": random.random((N, N)), "T": np.zeros((N, N)), "B": np.zeros((N, N))}
+
+
+def kernel(A, T, B):
+    for i in range(1, A.shape[0] - 1):
+        for j in range(A.shape[1]):
+            T[i, j] = A[i - 1, j] + A[i, j] + A[i + 1, j]
+    for i in range(2, A.shape[0] - 1):
+        for j in range(A.shape[1]):
+            A[i, j] = T[i, j] * T[i - 1, j] + B[i, j]
+"""
+
+
+def test_regions_are_tuned_by_themselves(tmp_path):
+    mine = task(tmp_path, "sweeps", SWEEPS)
+    rolled = Step("roll", ("L1", 1))
+    with Session(mine, "S", "sequential", regions=True) as opened:
+        assert [len(nest.loops) for nest in opened.tuned] == [5]
+        outcome = opened.measure({0: (rolled,)}, lenient=False)
+        assert (outcome.status, outcome.recipes) == ("ok", {0: (rolled,)})
+        assert opened.measure({0: (Step("fuse", ("L1", "L3")),)}, lenient=False).status == "illegal"
+    hardware = kit.record(kit.product, "").hardware
+    found = {}
+    with Book.open(tmp_path / "book.db") as book:
+        keeper = Keeper(book, kit.encoder(), lambda target: hardware)
+        for regions in (False, True):
+            settings = Settings(trials=3, refine=0, confirm=("S",), regions=regions)
+            keeper.keep(tune(mine, "S", hardware, settings).records)
+            found[regions] = keeper.known(Job(mine, "sequential", "S", regions))
+    assert [len(found[regions]) for regions in (False, True)] == [2, 1]
+    assert {one.fingerprint for one in found[True]}.isdisjoint(
+        one.fingerprint for one in found[False]
+    )
+
+
+def test_what_neighbours_give_a_region_is_for_all_of_it(tmp_path):
+    mine = task(tmp_path, "sweeps", SWEEPS)
+    with (
+        Session(mine, "S", "sequential", regions=True) as opened,
+        kit.layered(tmp_path, kit.record(kit.stencil, "tile L1 8", 9.0)) as books,
+    ):
+        (region,) = opened.tuned
+        for recipe in ported_neighbours(books, region, "sequential"):
+            assert set(recipe.base_loops()) <= {loop.name for loop in region.loops}
