@@ -39,7 +39,7 @@ SCHEDULE = Schedule(repeats=60, seconds=0.5, at_least=5)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("book", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--preset", default="M")
@@ -65,8 +65,8 @@ def main() -> int:
             file.flush()
             told = [f"{way} {line[way]:.2f}" for way in gains if way in line]
             print(name, *told, line.get("error", ""), flush=True)
-            for way in gains:
-                gains[way] += [line[way]] if way in line else []
+            for way, found in gains.items():
+                found += [float(line[way])] if way in line else []
     for way, found in gains.items():
         if found:
             mean = math.exp(statistics.fmean(map(math.log, found)))
@@ -128,9 +128,8 @@ def compared(
         times = binding.measure([*builts.values()], SCHEDULE, expected, tolerant=True)
     seconds = {way: min(one.seconds) for way, one in zip(builts, times, strict=True) if one.seconds}
     told: dict[str, Any] = {"s": seconds, "recipes": {w: recipes(plans[w]) for w in builts}}
-    told |= {w: seconds["alone"] / seconds[w] for w in seconds if w != "alone"}
     told["wrong"] = [way for way in builts if way not in seconds]
-    return told
+    return told | {w: seconds["alone"] / seconds[w] for w in seconds if w != "alone"}
 
 
 def takes_regions(plan: Plan) -> bool:
