@@ -7,6 +7,7 @@ looked through, and taken back where it is wrong; large programs are normalised 
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from contextvars import ContextVar
 from typing import Any
@@ -163,7 +164,7 @@ def _reordered(
     bare = without_idle_copies(before) if form and not fuse else before
     formed = normal_form(bare) if form and not fuse else bare
     if other := formed is not bare:
-        sdfg, before = simplified(dumped(write(formed)), fuse=False)
+        sdfg, before = simplified(dumped(write(formed)), fuse=False, lean=True)
         if (bare := without_idle_copies(before)) is not before:
             # What kept loops apart has done its work, and would keep them from being distributed.
             sdfg, before = parse(dumped(write(bare))), bare
@@ -186,12 +187,19 @@ def fused(text: str, target: str) -> StructuredSDFG:
 
 
 def simplified(
-    text: str, *, fuse: bool, target: str = targets.DEFAULT, tree: Program | None = None
+    text: str,
+    *,
+    fuse: bool,
+    lean: bool = False,
+    target: str = targets.DEFAULT,
+    tree: Program | None = None,
 ) -> tuple[StructuredSDFG, Program]:
     """`passes.simplify` without losing stores, and its tree; raises `SdfgError` where that
     cannot be.
 
     Args:
+        lean: inline nothing where that computes clearly more; else only where it calls more
+            functions. Loops as people write them are known to books as docc inlines them.
         tree: what the text says, where it has been read.
     """
     apart = ALL_APART.get() and separated(read(load_json(text)) if tree is None else tree)
@@ -202,21 +210,24 @@ def simplified(
         if ALL_APART.get():
             return passes.simplify(parse(given), fuse=False, inline=False, target=target)
         made = passes.simplify(parse(given), fuse=fuse, target=target)
-        if not fuse and _computes_more(made.to_json(), given):
+        if not fuse and _computes_more(made.to_json(), given, MOST_MORE if lean else math.inf):
             return passes.simplify(parse(given), fuse=False, inline=False, target=target)
         return made
 
     return without_loss(text, once, lambda given: promoted(given, target), tree)
 
 
-def _computes_more(text: str, before: str) -> bool:
-    """Whether an SDFG computes clearly more than it did: docc computes what a stencil reads of an
-    array again for each neighbour, however dear that is, and leaves the array. Two smoothings and
-    the length of a gradient over 1500 by 1500 take 5.4 ms so, 2.6 ms otherwise."""
+def _computes_more(text: str, before: str, most: float) -> bool:
+    """Whether an SDFG calls more functions than it did, or has over `most` times the instructions.
+
+    docc computes what a stencil reads of an array again for each neighbour, however dear that is,
+    and leaves the array. Two smoothings and the length of a gradient over 1500 by 1500 take 5.4 ms
+    so, 2.6 ms otherwise.
+    """
     calls = before.count(_CALL)
     if calls and text.count(_CALL) > calls:
         return True
-    return text.count(_INSTRUCTION) > MOST_MORE * before.count(_INSTRUCTION)
+    return text.count(_INSTRUCTION) > most * before.count(_INSTRUCTION)
 
 
 def read_again(document: Json) -> Json:
