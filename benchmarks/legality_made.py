@@ -281,6 +281,11 @@ def _fused_tiles(loops: Loops, nest: Nest, rng: Random) -> list[StepPair]:
     return [("tile", (one, size)), ("tile", (other, size)), ("fuse_tiles", made)]
 
 
+def _late(loops: Loops, nest: Nest, rng: Random) -> list[StepPair]:
+    """Neighbours as one sweep, each as late as it has to be."""
+    return [("roll", (_siblings(nest, loops, rng)[0], rng.choice((1, 1, 2))))]
+
+
 def _in_time(loops: Loops, nest: Nest, rng: Random) -> list[StepPair]:
     steps, width, other = (rng.choice(SMALL) for _ in range(3))
     more = (other,) if rng.random() < 0.5 else ()
@@ -329,12 +334,12 @@ Form = tuple[Callable[[Random], Lines], Sequence[str], tuple[Phrase, ...]]
 
 FORMS: dict[str, Form] = {
     "least": (_least, WHOLE, (_on("if_convert"), _on("hoist", "vectorize", "mark_parallel"))),
-    "beside": (_beside, (*REAL, *WHOLE), (_pair("fuse"), _fused_tiles)),
+    "beside": (_beside, (*REAL, *WHOLE), (_pair("fuse"), _fused_tiles, _late)),
     "halves": (_halves, (*REAL, *WHOLE), (_pair("join"), _pair("join"), _on("hoist", "tile"))),
     "sums": (_sums, REAL[:1], (_on("reg2mem"), _around("interchange"), _on("distribute", "tile"))),
     "products": (_products, REAL, (_on("library"), _jammed)),
     "factors": (_factors, REAL, (_around("right_looking"), _on("reg2mem"))),
-    "steps": (_steps, (*REAL, *WHOLE), (_in_time,)),
+    "steps": (_steps, (*REAL, *WHOLE), (_in_time, _late)),
     "rows": (_rows, (*REAL, *WHOLE), (_jammed, _jammed, _expanded)),
     "rounds": (_rounds, REAL[:1], (_jammed, _expanded, _pair("fuse"), _on("reg2mem", "library"))),
     "switched": (_switched, (*REAL, *WHOLE), (_on("unswitch", "unswitch", "peel", "tile"),)),

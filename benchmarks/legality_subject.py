@@ -62,8 +62,8 @@ def arguments(workload: Workload, values: Sequence[int]) -> list[Any]:
 
 
 def prepared(kernel: Callable[..., Any], cases: Sequence[Sequence[Any]], text: str = "") -> Subject:
-    """A function's program, with what is right for arguments; those that docc would make another
-    program of are left out.
+    """A function's program, its regions as nests, with what is right for arguments; those that docc
+    would make another program of are left out.
 
     Args:
         text: as in `subject`.
@@ -71,8 +71,9 @@ def prepared(kernel: Callable[..., Any], cases: Sequence[Sequence[Any]], text: s
     Raises:
         LoopbookError: docc cannot read it, or the interpreter cannot.
     """
-    document, nests = program.prepare_document(text or frontend.trace(kernel, cases[0]))
-    found = Subject(json.dumps(document), read(document), nests)
+    document, _ = program.prepare_document(text or frontend.trace(kernel, cases[0]))
+    joined, nests = program.in_regions(json.dumps(document))
+    found = Subject(joined, read(json.loads(joined)), nests)
     reference = Interpreted(found.tree)
     names = list(inspect.signature(kernel).parameters)
     for arguments in cases:
