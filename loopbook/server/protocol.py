@@ -16,6 +16,7 @@ from loopbook.client.decision import NestReport, Plan
 from loopbook.printable import one_line
 from loopbook.program.json_text import dumped_bytes, loaded
 from loopbook.program.nest import Nest
+from loopbook.program.regions import is_region
 from loopbook.sdfg.untrusted import Admitted, Names
 from loopbook.server.grafting import graft
 
@@ -70,8 +71,9 @@ def single_answer(sdfg: str, nests: Sequence[Nest], plan: Plan, given: Admitted)
 
 
 def _result(nest: Nest, report: NestReport, names: Names) -> dict[str, Any]:
+    first = nest.loops[1 if is_region(nest.loop) else 0]  # a region's own loop is ours
     return {
-        "element_id": nest.loops[0].element_id,
+        "element_id": first.element_id,
         "loops": names.restored(list(report.loops)),
         "tier": report.tier,
         "neighbour": report.neighbour,

@@ -54,6 +54,8 @@ def test_where_no_loops_are_neighbours_there_is_nothing():
 
 
 def test_what_is_sampled_gives_the_same_numbers(tmp_path):
-    check_recipe(beside, [ARGS], [(one.op, one.args) for one in all_as_one(only(beside), ONE)[0]], tmp_path)
+    check_recipe(
+        beside, [ARGS], [(one.op, one.args) for one in all_as_one(only(beside), ONE)[0]], tmp_path
+    )
     drawn = {tuple(sweeps(only(beside), Random(seed), ONE)) for seed in range(30)}
     assert len(drawn) > 5

@@ -8,6 +8,7 @@ from client_kit import fill
 from regions_kit import ROLLED, regional
 from sdfg_kit import as_docc_sends, check_library, random
 
+from loopbook.program.nests import read_nests
 from loopbook.sdfg.build import build_finished
 from loopbook.sdfg.program import prepare_apart
 from loopbook.server.settings import Settings
@@ -31,6 +32,8 @@ def test_a_region_is_served_as_one_nest(tmp_path):
     answer = json.loads(work.do("program", json.dumps({"sdfg": json.loads(sent)}).encode()).body)
     (told,) = answer["results"]
     assert (told["tier"], told["recipe"]) == ("exact", ROLLED)
+    first = read_nests(json.loads(prepare_apart(sent)[0]))[0].loops[0]
+    assert told["element_id"] == first.element_id
     done = json.dumps(answer["sdfg_result"]["sdfg"])
     assert "_region_" not in done.replace('_region_0": {', "")
     library = build_finished(done, "sequential", tmp_path / "built", {}, dump=False)
