@@ -311,9 +311,12 @@ def write_loop(node: LoopNode) -> tree.Loop:
 def statements(
     body: Body, path: tuple[LoopNode, ...] = ()
 ) -> Iterator[tuple[Statement, tuple[LoopNode, ...]]]:
-    """All statements in program order, each with the loops around it from `body` on."""
-    if isinstance(body, Statement):
+    """All statements in program order, those in branches too, each with the loops around it from
+    `body` on."""
+    if isinstance(body, LoopNode):
+        path = (*path, body)
+    elif not isinstance(body, Guard):
         yield body, path
         return
     for child in body.children:
-        yield from statements(child, (*path, body))
+        yield from statements(child, path)

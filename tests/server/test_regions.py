@@ -21,7 +21,7 @@ def two_sweeps(A, T, B):
             T[i, j] = A[i - 1, j] + A[i, j] + A[i + 1, j]
     for i in range(2, A.shape[0] - 1):
         for j in range(A.shape[1]):
-            B[i, j] = T[i, j] * T[i - 1, j]
+            A[i, j] = T[i, j] * T[i - 1, j] + B[i, j]
 
 
 def test_a_region_is_served_as_one_nest(tmp_path):
@@ -35,6 +35,5 @@ def test_a_region_is_served_as_one_nest(tmp_path):
     first = read_nests(json.loads(prepare_apart(sent)[0]))[0].loops[0]
     assert told["element_id"] == first.element_id
     done = json.dumps(answer["sdfg_result"]["sdfg"])
-    assert "_region_" not in done.replace('_region_0": {', "")
     library = build_finished(done, "sequential", tmp_path / "built", {}, dump=False)
     check_library(two_sweeps, [args], library)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from client_kit import nests_of as client_nests
 from client_kit import product
-from sdfg_kit import bench_of, check_recipe, random, steps
+from sdfg_kit import bench_of, check_recipe, check_refused, random, steps
 
 from loopbook.errors import IllegalStepError
 from loopbook.predict.features import Features
@@ -112,6 +112,17 @@ def test_the_last_of_an_unknown_number_of_tiles_is_not_found():
 def test_branches_with_loops_in_them_go_along(tmp_path):
     cases = [[random(n, m), random(n)] for n, m in ((7, 5), (2, 9))]
     check_recipe(guarded, cases, steps("reverse L0\nreverse L1"), tmp_path)
+
+
+def slanted(A):
+    for i in range(A.shape[0] - 1):
+        for j in range(A.shape[1] - 1):
+            A[i + 1, j + 1] = A[i, j] * 2.0
+
+
+@pytest.mark.parametrize(("before", "loop"), [("peel L0", "L0.rest"), ("peel L0 predicate", "L0")])
+def test_loops_in_branches_have_their_order(before: str, loop: str):
+    check_refused(slanted, [random(12, 9)], f"tile L0 5\n{before}", f"reverse {loop}", "A carries")
 
 
 def test_loops_keep_their_names():
