@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from loopbook.errors import SdfgError
 from loopbook.interpreter import MODULUS, ROUNDED, FaultError, Interpreted, NotInterpretedError
+from loopbook.program.memory_order import in_memory_order
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
 from loopbook.program.tree import Program
@@ -74,7 +76,7 @@ def prepared(kernel: Callable[..., Any], cases: Sequence[Sequence[Any]], text: s
     document, _ = program.prepare_document(text or frontend.trace(kernel, cases[0]))
     joined, nests = program.in_regions(json.dumps(document))
     found = Subject(joined, read(json.loads(joined)), nests)
-    reference = Interpreted(found.tree)
+    reference = Interpreted(in_memory_order(found.tree))
     names = list(inspect.signature(kernel).parameters)
     for arguments in cases:
         if kinds(arguments) != kinds(cases[0]):
@@ -133,12 +135,18 @@ def _real(rng: random.Random, dtype: np.dtype[Any]) -> int:
 
 
 def fault(subject: Subject, tree: Program, seed: int) -> str:
-    """What is wrong with a program that was transformed; empty if nothing.
+    """What is wrong with a program that was transformed; empty if nothing. What a block of docc's
+    leaves open, whether it loads an element before it stores it, is settled last, as where programs
+    are compiled.
 
     Raises:
         NotInterpretedError: it cannot be told.
     """
-    ready = Interpreted(tree, seed)
+    try:
+        ordered = in_memory_order(tree)
+    except SdfgError:  # as they are refused then
+        return ""
+    ready = Interpreted(ordered, seed)
     key = ready.source, seed
     if key not in subject.told:
         subject.told[key] = _fault(subject, ready)
