@@ -17,6 +17,7 @@ from loopbook.interpreter import MODULUS, ROUNDED, FaultError, Interpreted, NotI
 from loopbook.program.memory_order import in_memory_order
 from loopbook.program.nest import Nest
 from loopbook.program.read import read
+from loopbook.program.regions import without_regions
 from loopbook.program.tree import Program
 from loopbook.sdfg import frontend, program
 from loopbook.workloads.workload import Workload
@@ -136,14 +137,15 @@ def _real(rng: random.Random, dtype: np.dtype[Any]) -> int:
 
 def fault(subject: Subject, tree: Program, seed: int) -> str:
     """What is wrong with a program that was transformed; empty if nothing. What a block of docc's
-    leaves open, whether it loads an element before it stores it, is settled last, as where programs
+    leaves open, whether it loads an element before it stores it, is settled last, and regions are
+    nests again, as where programs
     are compiled.
 
     Raises:
         NotInterpretedError: it cannot be told.
     """
     try:
-        ordered = in_memory_order(tree)
+        ordered = in_memory_order(without_regions(tree))
     except SdfgError:  # as they are refused then
         return ""
     ready = Interpreted(ordered, seed)

@@ -17,7 +17,7 @@ from loopbook.steps.arguments import Loop
 from loopbook.steps.base import Step
 from loopbook.steps.boxes import Use, uses
 from loopbook.steps.editor import Editor
-from loopbook.steps.region import Region, read_in_place
+from loopbook.steps.region import Region, read_in_place, serialise_around
 
 NEUTRAL = {"float": "-0.0", "double": "-0.0", "int32": "0", "int64": "0"}
 """What a number may be added to without changing; by adding 0.0, -0.0 would become 0.0."""
@@ -56,7 +56,8 @@ class ExpandReduction(Step):
 
         A sum is an array to which the loop only adds, at one place in terms of loops inside of it
         whose ends do not change. How often the loop and these run must be known when the program
-        begins, where the memory is allocated.
+        begins, where the memory is allocated. Iterations of what is around share it, and are not
+        parallel then.
         """
         number = editor.id_of(self.loop)
         region, node = read_in_place(editor, self.loop, whole=editor.at(number))
@@ -77,6 +78,7 @@ class ExpandReduction(Step):
         zeros = [own.zero(f"{self.loop}.zero") for own in owns]
         loop = replace(loop, body=replace(loop.body, children=(*zeros, *loop.body.children)))
         region.put(node, loop, *(own.added(f"{self.loop}.sum") for own in owns))
+        serialise_around(editor, [outer.loop for outer in region.around])
 
 
 @dataclass(frozen=True)

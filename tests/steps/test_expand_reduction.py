@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sdfg_kit import bench_of, both_ways, check_recipe, random, steps
+from sdfg_kit import bench_of, both_ways, check_recipe, check_refused, random, steps
 
 from loopbook.errors import IllegalStepError
 
@@ -99,3 +99,17 @@ def test_ends_that_change_are_refused():
     bench = bench_of(below, [random(9, 9), random(9)])
     with pytest.raises(IllegalStepError, match="add nothing"):
         bench.apply("expand_reduction", ("L0",))
+
+
+def rows_added(A, x, y):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            y[i] += x[j] * A[i, j]
+
+
+def test_what_is_around_has_no_threads(tmp_path):
+    """The memory is there once, for all of its iterations."""
+    args = [random(9, 7), random(7), random(9)]
+    check_refused(rows_added, args, "parallel L0", "expand_reduction L1", "shared out already")
+    check_refused(rows_added, args, "expand_reduction L1", "parallel L0", "no parallel loop")
+    check_recipe(rows_added, [args], steps("expand_reduction L1"), tmp_path, "openmp")
