@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 
-from loopbook.client.layered import Bodies, LayeredBook
+from loopbook.client.layered import LayeredBook
 from loopbook.client.ports import Port
 from loopbook.client.sizes import Trips
-from loopbook.client.sketch import Sketch, bodies_of
 from loopbook.client.thresholds import HOPE, SAME_FORM
 from loopbook.predict.cost_model import Prediction
 from loopbook.predict.rows import Donor, Rows
 from loopbook.program.nest import Nest
-from loopbook.recipes.record import Record
 from loopbook.steps.workbench import Transformed
 from loopbook.targets import TARGETS
 
@@ -66,7 +64,7 @@ class Estimator:
     def _donor(self, port: Port) -> Donor:
         near = port.evidence.near
         return Donor(
-            *_bodies(self._layered, near.record, port.evidence.source),
+            *self._layered.bodies(near.record, port.evidence.source),
             expected=math.exp(port.expected),
             speedup=near.record.speedup,
             distance=near.distance,
@@ -81,12 +79,3 @@ def _sober(told: Prediction, port: Port) -> Prediction:
         return told
     most = math.exp(evidence.gain)
     return Prediction(min(told.speedup, most), min(told.lower, most))
-
-
-def _bodies(layered: LayeredBook, record: Record, source: Sketch) -> Bodies:
-    """The features of a record's nest with and without its recipe, at its largest size."""
-    if (known := source.bodies) is not None:
-        return known
-    if record.id not in layered.donors:
-        layered.donors[record.id] = bodies_of(record, layered.source(record))
-    return layered.donors[record.id]

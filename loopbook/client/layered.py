@@ -6,18 +6,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, overload
 
 from loopbook import targets
 from loopbook.client import packaged
 from loopbook.client.asked import sdfg_text
 from loopbook.client.damaged import asked
+from loopbook.client.near import Filter, Nearest
 from loopbook.client.neighbours import Neighbours, NestsNeighbours, nest_name
+from loopbook.client.sources import Sources
 from loopbook.client.wants import Wants
 from loopbook.display import brief, table
-from loopbook.errors import BookError, LoopbookError
+from loopbook.errors import LoopbookError
 from loopbook.program.load import load_json
 from loopbook.program.nests import read_nests
 from loopbook.recipes.embedding import Embedding
@@ -30,13 +30,11 @@ from loopbook.recipes.tasks import Wanted
 if TYPE_CHECKING:
     from loopbook.client.sizes import Trips
     from loopbook.client.sketch import Sketch
+    from loopbook.client.sources import Bodies
     from loopbook.embed.inference import Encoder
     from loopbook.predict.cost_model import CostModel
     from loopbook.program.nest import Nest
     from loopbook.recipes.book import Book
-
-Bodies = tuple[np.ndarray, np.ndarray]
-"""Features of a nest before and after its recipe, see `loopbook.predict.rows.Donor`."""
 
 PER_NEST = 2
 """Records of one nest, with different recipes, among the neighbours."""
@@ -80,13 +78,11 @@ class LayeredBook:
         self._cost_model = cost_model
         self.without = frozenset(without)
         self.profile: HardwareProfile | None = None
-        self.donors: dict[str, Bodies] = {}
-        self._nests: dict[str, Nest] = {}
-        self._anew: dict[str, dict[str, Embedding]] = {}
+        self._nearest = Nearest(self.layers, follow=encoder is None)
+        self._sources = Sources()
         self._wants = Wants()
         self.fits: dict[tuple[str, str], Any] = {}
         self.candidates: dict[tuple[Any, ...], Any] = {}
-        self._sketches: dict[str, Sketch] = {}
 
     def __enter__(self) -> LayeredBook:
         return self
@@ -256,7 +252,7 @@ class LayeredBook:
         """
         from loopbook.program.nest import Nest
 
-        wanted = _Filter(
+        wanted = Filter(
             target,
             hardware or self.hardware(target),
             exclude,
@@ -265,16 +261,16 @@ class LayeredBook:
             per_nest,
         )
         if isinstance(query, Embedding):
-            return Neighbours(self._merged(query, "", k, wanted))
+            return Neighbours(self._near(query, "", k, wanted))
         if isinstance(query, Nest):
-            near = self._merged(self.encoder.encode(query), query.fingerprint, k, wanted)
+            near = self._near(self.encoder.encode(query), query.fingerprint, k, wanted)
             return Neighbours(near, nest_name(query))
         from loopbook.sdfg import program as programs
 
         _, nests = programs.prepare_nests(sdfg_text(query, arguments))
         embeddings = self.encoder.encode_many(nests)
         return NestsNeighbours(
-            Neighbours(self._merged(embedding, nest.fingerprint, k, wanted), nest_name(nest))
+            Neighbours(self._near(embedding, nest.fingerprint, k, wanted), nest_name(nest))
             for nest, embedding in zip(nests, embeddings, strict=True)
         )
 
@@ -289,8 +285,8 @@ class LayeredBook:
     ) -> list[Neighbour]:
         """`nearest` for a nest that is embedded already."""
         hardware = self.hardware(target)
-        wanted = _Filter(target, hardware, exclude, self.without, steps, PER_NEST)
-        return self._merged(embedding, nest.fingerprint, k, wanted)
+        wanted = Filter(target, hardware, exclude, self.without, steps, PER_NEST)
+        return self._near(embedding, nest.fingerprint, k, wanted)
 
     def exact(self, fingerprint: str, target: str, hardware_key: str | None = None) -> list[Record]:
         """All records of a nest for a target, the fastest first."""
@@ -342,73 +338,11 @@ class LayeredBook:
         records = asked(own, own.exact, nest.fingerprint, target) or ()
         return any(not left_out(record.kernel) for record in records)
 
-    def _merged(
-        self, embedding: Embedding, fingerprint: str, k: int, wanted: _Filter
-    ) -> list[Neighbour]:
-        """The nearest of all layers.
-
-        Args:
-            fingerprint: of the nest that is asked about; empty where that is not known.
-        """
-        found: dict[str, Neighbour] = {}
-        shifts = self.shifts(wanted.target)
-        lost = sum(shift == LOST for shift in shifts.values())
-        for layer in self.layers:
-            near = asked(layer, self._near, layer, embedding, k + lost, wanted)
-            for record, vectors in near or ():
-                if shifts.get(record.id) == LOST:
-                    continue
-                same = record.fingerprint == fingerprint
-                gap = vectors.nest - embedding.nest
-                apart = float(np.sqrt(gap.dot(gap)))
-                away = wanted.hardware.distance(record.hardware)
-                found[record.id] = Neighbour(record, vectors, 0.0 if same else apart, away)
-        return sorted(found.values(), key=lambda near: (near.rank, -near.speedup))[:k]
-
     def _near(
-        self, layer: Layer, embedding: Embedding, k: int, wanted: _Filter
-    ) -> list[tuple[Record, Embedding]]:
-        """The nearest records of one layer, and all those of nests that another encoder
-        embedded."""
-        anew = self._embedded_anew(layer)
-        found = layer.nearest(
-            embedding,
-            k,
-            target=wanted.target,
-            hardware=wanted.hardware,
-            exclude=wanted.exclude,
-            without=wanted.without,
-            steps=wanted.steps,
-            per_nest=wanted.per_nest,
-        )
-        pairs = [(near.record, near.embedding) for near in found]
-        left_out = excludes(wanted.exclude)
-        for fingerprint, vectors in anew.items():
-            if fingerprint in wanted.without:
-                continue
-            records = [
-                record
-                for record in layer.exact(fingerprint, wanted.target)
-                if not left_out(record.kernel)
-                and (not wanted.steps or any(step.op in wanted.steps for step in record.recipe))
-            ]
-            pairs += [(record, vectors) for record in records[: wanted.per_nest]]
-        return pairs
-
-    def _embedded_anew(self, layer: Layer) -> dict[str, Embedding]:
-        """Fingerprint to embedding of the nests that our encoder has not embedded, because the
-        layer was made with another version of it."""
-        from loopbook.client.reembed import embedded, reembed
-        from loopbook.recipes.book import Book
-
-        if layer.name not in self._anew:
-            # A book of one's own follows the encoder in use; others' vectors are made in memory.
-            if self._encoder is None and isinstance(layer, Book) and not layer.readonly:
-                with suppress(BookError):  # it cannot be written: in memory, then
-                    reembed(layer, self.encoder)
-            missing = layer.without_embedding(self.encoder.version)
-            self._anew[layer.name] = dict(embedded(missing, layer.name, self.encoder))
-        return self._anew[layer.name]
+        self, embedding: Embedding, fingerprint: str, k: int, wanted: Filter
+    ) -> list[Neighbour]:
+        shifts = self.shifts(wanted.target)
+        return self._nearest(self.encoder, embedding, fingerprint, k, wanted, shifts)
 
     def without_embedding(self, encoder: str) -> Iterator[tuple[str, str]]:
         """Fingerprint and JSON of each nest that an encoder has yet to embed."""
@@ -416,33 +350,16 @@ class LayeredBook:
             yield from layer.without_embedding(encoder)
 
     def source(self, record: Record) -> Nest:
-        """The nest that a record is about.
-
-        Raises:
-            BookError: if the record's nest cannot be read.
-        """
-        from loopbook.client.sketch import nest_of
-
-        if record.nest_json not in self._nests:
-            self._nests[record.nest_json] = nest_of(record)
-        return self._nests[record.nest_json]
+        """The nest that a record is about; see `Sources.nest`."""
+        return self._sources.nest(record)
 
     def sketches(self, records: Sequence[Record]) -> list[Sketch]:
-        """What planning wants to know of the records' nests: as books have it, else from the nests.
+        """What planning wants to know of the records' nests; see `Sources.sketches`."""
+        return self._sources.sketches(records, self.books)
 
-        Raises:
-            BookError: if a nest has to be read and cannot be.
-        """
-        from loopbook.client.sketch import kept, sketch
-
-        missing = {record.id: record for record in records if record.id not in self._sketches}
-        for book in self.books if missing else ():
-            with suppress(BookError):  # it is damaged: what it lacks is made
-                self._sketches |= kept(book, missing.values())
-            missing = {n: record for n, record in missing.items() if n not in self._sketches}
-        for name, record in missing.items():
-            self._sketches[name] = sketch(record, self.source(record))
-        return [self._sketches[record.id] for record in records]
+    def bodies(self, record: Record, source: Sketch) -> Bodies:
+        """The features of a record's nest with and without its recipe; see `Sources.bodies`."""
+        return self._sources.bodies(record, source)
 
     def note_miss(
         self, fingerprint: str, target: str, hardware_key: str, *, wanted: Wanted | None = None
@@ -474,14 +391,3 @@ class LayeredBook:
             wanted = {} if text is None else self._wants.of(text, nests, missed, sizes or {})
             for one in missed:
                 self.note_miss(one, target, self.hardware(target).key, wanted=wanted.get(one))
-
-
-class _Filter(NamedTuple):
-    """Which records may be found; see `LayeredBook.nearest`."""
-
-    target: str
-    hardware: HardwareProfile
-    exclude: Kernels
-    without: frozenset[str]
-    steps: Collection[str]
-    per_nest: int

@@ -6,7 +6,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from loopbook.errors import InputError
 from loopbook.recipes._rows import Entry
+from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.store import Store
 from loopbook.steps import kind_of
@@ -52,6 +56,21 @@ class Snapshot:
         by_nest.update(_by_nest(entries, hardware))
         encoders = store.encoders_now(self.encoders, sorted(changes.embedded))
         return Snapshot(changes.stamp, by_nest, hardware, encoders)
+
+    def encoder_of(self, query: Embedding | np.ndarray, named: str | None) -> str | None:
+        """Whose vectors to search; None where the book has none of that encoder.
+
+        Raises:
+            InputError: nobody has said, and there are several.
+        """
+        if isinstance(query, Embedding):
+            named = query.encoder
+        if named is not None:
+            return named if named in self.encoders else None
+        if len(self.encoders) > 1:
+            told = ", ".join(self.encoders)
+            raise InputError(f"the book has vectors of {told}: name the encoder")
+        return self.encoders[0] if self.encoders else None
 
     def holding(self, steps: Collection[str]) -> list[Entry]:
         """The records whose recipes hold any of these steps; looked for once for each step."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from pathlib import Path
@@ -17,20 +15,19 @@ from loopbook.errors import BookError, InputError
 from loopbook.recipes import _search, _whole
 from loopbook.recipes._briefs import Brief
 from loopbook.recipes._indexes import Indexes
+from loopbook.recipes._loaded import Loaded
 from loopbook.recipes._rows import Entry, Miss
-from loopbook.recipes._snapshot import Snapshot
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.exchange import Check, read_lines, write_lines
 from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.layer import Kernels, Neighbour
 from loopbook.recipes.queue import Queue
-from loopbook.recipes.ranking import Filters, Ranked, rank, rank_among
+from loopbook.recipes.ranking import Filters, rank, rank_among
 from loopbook.recipes.record import Record
-from loopbook.recipes.reports import Reports, shifts_at
+from loopbook.recipes.reports import Reports
 from loopbook.recipes.store import Store
 from loopbook.recipes.tasks import Ending, Lease, Wanted
 
-_CACHED_RECORDS = 4096
 _BATCH = 256
 _HOLDING = 512
 
@@ -44,12 +41,8 @@ class Book:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._lock = threading.RLock()
-        self._snapshot: Snapshot | None = None
+        self._loaded = Loaded(store)
         self._indexes = Indexes(store)
-        self._records: OrderedDict[str, Record] = OrderedDict()
-        self._embeddings: dict[tuple[str, str], Embedding] = {}
-        self._shifts: tuple[str, dict[tuple[str, str], float]] = ("", {})
 
     @classmethod
     def open(cls, location: str | Path, *, readonly: bool = False, busy_s: float = 10.0) -> Book:
@@ -68,7 +61,7 @@ class Book:
         self.close()
 
     def __len__(self) -> int:
-        return sum(map(len, self._current().by_nest.values()))
+        return sum(map(len, self._loaded.current().by_nest.values()))
 
     def __repr__(self) -> str:
         # The records are not counted: that reads the file, which may be closed.
@@ -176,12 +169,7 @@ class Book:
         Args:
             fresh: False takes the book as it was at the last look-up, which costs less.
         """
-        with self._lock:
-            seen = None if fresh or self._snapshot is None else self._snapshot.stamp
-            stamp = self._store.stamp() if seen is None else seen
-            if self._shifts[0] != stamp:
-                self._shifts = stamp, self._store.reports.shifts()
-            return shifts_at(self._shifts[1], hardware_key)
+        return self._loaded.shifts(hardware_key, fresh=fresh)
 
     def import_(self, path: str | Path, check: Check | None = None) -> int:
         """Add what :meth:`export` wrote, all or on any error none; returns how many are new.
@@ -233,9 +221,9 @@ class Book:
             InputError: the vector has another length than the book's, or holds NaN.
         """
         vector = query.nest if isinstance(query, Embedding) else np.asarray(query, np.float32)
-        with self._lock:
-            snapshot = self._current()
-            encoder = _encoder_of(query, encoder, snapshot.encoders)
+        with self._loaded.lock:
+            snapshot = self._loaded.current()
+            encoder = snapshot.encoder_of(query, encoder)
             if encoder is None or k < 1:
                 return []
             index = self._indexes.of(encoder, snapshot.stamp)
@@ -246,9 +234,12 @@ class Book:
         filters = Filters(target, hardware, exclude, without, per_nest)
         if steps:
             fastest = nlargest(_HOLDING, snapshot.holding(steps), key=lambda one: one.speedup)
-            distances = self._distances(vector, {one.fingerprint for one in fastest}, encoder)
-            return self._neighbours(rank_among(snapshot, fastest, distances, k, filters), encoder)
-        return self._neighbours(rank(snapshot, index, vector, k, filters), encoder)
+            nests = {one.fingerprint for one in fastest}
+            distances = self._loaded.distances(vector, nests, encoder)
+            ranked = rank_among(snapshot, fastest, distances, k, filters)
+        else:
+            ranked = rank(snapshot, index, vector, k, filters)
+        return self._loaded.neighbours(ranked, encoder)
 
     def exact(self, fingerprint: str, target: str, hardware_key: str | None = None) -> list[Record]:
         """All records of a nest for a target, best speedup first.
@@ -257,14 +248,13 @@ class Book:
             hardware_key: only those measured on hardware of this
                 :attr:`~loopbook.recipes.hardware.HardwareProfile.key`.
         """
-        snapshot = self._current()
-        ids = [
+        snapshot = self._loaded.current()
+        return self._loaded.records(
             entry.id
             for entry in snapshot.by_nest.get(fingerprint, ())
             if entry.target == target
-            and (hardware_key is None or snapshot.hardware[entry.hardware_id].key == hardware_key)
-        ]
-        return self._load(ids)
+            and hardware_key in (None, snapshot.hardware[entry.hardware_id].key)
+        )
 
     def best(self, fingerprint: str, target: str, k: int = 1) -> list[Record]:
         """The ``k`` records of a nest with the best speedup, on whatever hardware."""
@@ -370,9 +360,9 @@ class Book:
 
     def without_embedding(self, encoder: str) -> Iterator[tuple[str, str]]:
         """Fingerprint and nest JSON of each nest that an encoder has yet to embed."""
-        by_nest = self._current().by_nest
+        by_nest = self._loaded.current().by_nest
         for fingerprint in sorted(by_nest.keys() - self._store.embedded(encoder)):
-            for record in self._load([by_nest[fingerprint][0].id]):
+            for record in self._loaded.records([by_nest[fingerprint][0].id]):
                 yield fingerprint, record.nest_json
 
     def misses(self) -> list[Miss]:
@@ -408,83 +398,3 @@ class Book:
                 check(record)
             found = (self.embedding(record.fingerprint, encoder) for encoder in encoders)
             yield record, [embedding for embedding in found if embedding is not None]
-
-    def _current(self) -> Snapshot:
-        """The book as it is now, read again only after a change, whoever made it."""
-        with self._lock:
-            if self._snapshot is None:
-                self._snapshot = Snapshot.of(self._store)
-            elif self._snapshot.stamp != self._store.stamp():
-                self._snapshot = self._snapshot.refreshed(self._store)
-                self._embeddings.clear()
-            return self._snapshot
-
-    def _load(self, ids: list[str]) -> list[Record]:
-        """Whole records, in order; records never change, so that those loaded stay good."""
-        with self._lock:
-            missing = [one for one in ids if one not in self._records]
-            fresh = self._store.records(missing, strict=False) if missing else {}
-            self._note_gone({one: one for one in missing if one not in fresh})
-            found = [self._records.get(one) or fresh.get(one) for one in ids]
-            self._records.update(fresh)
-            while len(self._records) > _CACHED_RECORDS:
-                self._records.popitem(last=False)
-        return [record for record in found if record is not None]
-
-    def _note_gone(self, names: dict[str, str]) -> None:
-        """What the book lists and does not have, by its key in `Store.damage`, unless somebody has
-        just deleted it."""
-        damage = self._store.damage
-        gone = {key: name for key, name in names.items() if key not in damage}
-        if gone and self._snapshot is not None and self._snapshot.stamp == self._store.stamp():
-            for key, name in gone.items():
-                damage.met(key, f"what belongs to {name} is not there", strict=False)
-
-    def _distances(
-        self, vector: np.ndarray, nests: Collection[str], encoder: str
-    ) -> dict[str, float]:
-        """How far each of these nests is; those without an embedding are left out."""
-        with self._lock:
-            embeddings = self._embedded(nests, encoder)
-        return {
-            nest: float(np.linalg.norm(embedding.nest - vector))
-            for nest, embedding in embeddings.items()
-        }
-
-    def _embedded(self, nests: Collection[str], encoder: str) -> dict[str, Embedding]:
-        """Embeddings by nest, of those that have one; they are kept until the book changes. The
-        caller holds the lock."""
-        missing = sorted(nest for nest in nests if (nest, encoder) not in self._embeddings)
-        if missing:
-            fresh = self._store.embeddings(missing, encoder, strict=False)
-            for nest, embedding in fresh.items():
-                self._embeddings[nest, encoder] = embedding
-        known = ((nest, self._embeddings.get((nest, encoder))) for nest in nests)
-        return {nest: embedding for nest, embedding in known if embedding is not None}
-
-    def _neighbours(self, ranked: list[Ranked], encoder: str) -> list[Neighbour]:
-        nests = {one.entry.fingerprint for one in ranked}
-        with self._lock:
-            records = {record.id: record for record in self._load([one.id for one in ranked])}
-            embeddings = self._embedded(nests, encoder)
-            self._note_gone({f"vector of {one}": one for one in nests if one not in embeddings})
-        neighbours = []
-        for one in ranked:
-            record, embedding = records.get(one.id), embeddings.get(one.entry.fingerprint)
-            # Another process may have deleted it a moment ago.
-            if record is not None and embedding is not None:
-                neighbours.append(Neighbour(record, embedding, one.distance, one.hardware_distance))
-        return neighbours
-
-
-def _encoder_of(
-    query: Embedding | np.ndarray, named: str | None, encoders: list[str]
-) -> str | None:
-    """Whose vectors to search; None where the book has none of that encoder."""
-    if isinstance(query, Embedding):
-        named = query.encoder
-    if named is not None:
-        return named if named in encoders else None
-    if len(encoders) > 1:
-        raise InputError(f"the book has vectors of {', '.join(encoders)}: name the encoder")
-    return encoders[0] if encoders else None

@@ -9,26 +9,25 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from loopbook.errors import BookError, InputError, OverloadError
+from loopbook.errors import BookError, InputError
 from loopbook.recipes import _digests, _log, schema
 from loopbook.recipes._briefs import Brief, briefs_of
 from loopbook.recipes._damage import Damage
 from loopbook.recipes._delete import delete_record
 from loopbook.recipes._digests import Total
+from loopbook.recipes._entries import entries_of
 from loopbook.recipes._insert import BATCH, WANTED, batches, digest_of, insert_all, put_embeddings
 from loopbook.recipes._log import Changes
+from loopbook.recipes._misses import misses_of, note_miss
 from loopbook.recipes._notes import Notes
 from loopbook.recipes._respell import respell
 from loopbook.recipes._rows import (
-    ENTRY_TYPES,
     Entry,
     Miss,
     embedding_of,
@@ -44,7 +43,7 @@ from loopbook.recipes.hardware import HardwareProfile
 from loopbook.recipes.queue import Queue
 from loopbook.recipes.record import Record
 from loopbook.recipes.reports import Reports
-from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, MISSES, NESTS, RECORDS
+from loopbook.recipes.schema import EMBEDDINGS, HARDWARE, NESTS, RECORDS
 from loopbook.recipes.sqlite_file import pack
 from loopbook.recipes.tasks import TUNE, Ask, Ending, Lease, Wanted
 
@@ -195,20 +194,7 @@ class Store:
         """Count one more time, or `count`, that a nest was asked for in vain; see
         :meth:`loopbook.recipes.book.Book.note_miss`."""
         ask = Ask(TUNE, fingerprint, target, hardware_key, "", count, wanted or Wanted())
-        self.queue.prepare()
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        where = (
-            (MISSES.c.fingerprint == fingerprint)
-            & (MISSES.c.target == target)
-            & (MISSES.c.hardware_key == hardware_key)
-        )
-        with self._database.writing() as connection:
-            changed = {"count": MISSES.c.count + count, "last_seen": now}
-            if connection.execute(sa.update(MISSES).where(where).values(changed)).rowcount == 0:
-                row = Miss(fingerprint, target, hardware_key, nest, count, now)
-                connection.execute(sa.insert(MISSES).values(row._asdict()))
-            with suppress(OverloadError):  # with a full queue, it is a miss and no more
-                self.queue.merge(connection, ask)
+        note_miss(self._database, self.queue, ask, nest)
 
     # Reading
 
@@ -221,37 +207,7 @@ class Store:
         self, fingerprints: Sequence[str] | None = None, *, strict: bool = True
     ) -> list[Entry]:
         """All records, or those of some nests, shortly, in order of id."""
-        query = sa.select(*(RECORDS.c[name] for name in Entry._fields), RECORDS.c.digest)
-        total = None
-        with self._database.reading() as connection:
-            if fingerprints is None:
-                rows = connection.execute(query.order_by(RECORDS.c.id)).all()
-                total = _digests.total(connection, _digests.RECORDS_KEY) or Total(0, 0)
-            else:
-                found = (
-                    connection.execute(query.where(RECORDS.c.fingerprint.in_(batch))).all()
-                    for batch in batches(fingerprints)
-                )
-                rows = sorted((row for part in found for row in part), key=lambda row: str(row[0]))
-        entries = []
-        for *values, digest in rows:
-            if [type(value) for value in values] != ENTRY_TYPES:
-                told = f"the row of record {values[0]!a} can't be read"
-                self.damage.met(str(values[0]), told, strict=strict)
-            elif _digests.of_entry(values) != digest:
-                told = f"the row of record {values[0]!a} differs from what was written"
-                self.damage.met(values[0], told, strict=strict)
-            else:
-                entries.append(Entry(*values))
-        if total is not None:
-            try:
-                there = Total.of(row.digest for row in rows)
-            except (ValueError, TypeError):
-                there = None
-            if there != total:
-                told = f"records are missing or doubled: there should be {total.count}"
-                self.damage.met("records", told, strict=strict)
-        return entries
+        return entries_of(self._database, self.damage, fingerprints, strict=strict)
 
     def briefs(self) -> list[Brief]:
         """All records in brief; see `loopbook.recipes._briefs`."""
@@ -400,10 +356,7 @@ class Store:
 
     def misses(self) -> list[Miss]:
         """All misses, the most asked for first."""
-        columns = [MISSES.c[name] for name in Miss._fields]
-        order = (MISSES.c.count.desc(), MISSES.c.fingerprint)
-        with self._database.reading() as connection:
-            return [Miss(*row) for row in connection.execute(sa.select(*columns).order_by(*order))]
+        return misses_of(self._database)
 
     def faults(self) -> list[str]:
         """What SQLite finds wrong with its file and the references between rows."""

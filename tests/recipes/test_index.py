@@ -301,7 +301,7 @@ def test_after_any_changes_the_book_finds_what_a_full_comparison_does(
                     case "restart":
                         book._indexes.close()
                         book._indexes = Indexes(book._store)
-                        book._snapshot = None
+                        book._loaded.snapshot = None
                 target = data.draw(st.sampled_from([None, *targets]))
                 query, k = data.draw(st.integers(0, 20)), data.draw(st.integers(1, 8))
                 found = book.nearest(vector(query), k, target=target, per_nest=9)

@@ -45,7 +45,7 @@ def test_old_names_are_found_and_rewritten(location):
     with Book.open(location) as book:
         assert book.record(old.id) == old
         for name in ("push", "right_looking"):
-            assert [one.id for one in book._current().holding([name])] == [old.id]
+            assert [one.id for one in book._loaded.current().holding([name])] == [old.id]
         assert text(location, old.id) == OLD
         assert book.respell() == 1, "the other record is as it is written today"
         assert text(location, old.id) == TODAY
