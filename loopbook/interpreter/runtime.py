@@ -120,6 +120,11 @@ def _wrapped(a: int, bits: int = 64) -> int:
     return (a + half) % (half + half) - half
 
 
+def _whole(a: Any) -> Any:
+    """A number as a whole one; what is no number stays so."""
+    return a if a is UNSET else int(a)
+
+
 def _unsigned(a: int, bits: int = 64) -> int:
     return a % (1 << bits)
 
@@ -180,6 +185,7 @@ RUNTIME: Mapping[str, Any] = {
     "_idiv": _idiv,
     "_imod": _irem,
     "_irem": _irem,
+    "_whole": _whole,
     "_wrapped": _wrapped,
     "_unsigned": _unsigned,
     "_shift": _shift,

@@ -188,7 +188,7 @@ class _Writer:
                     word = "elif"
             case Assignments():
                 for one in node.assignments:
-                    yield f"{pad}{named(one.symbol)} = _wrapped(int({number(one.expression)}))"
+                    yield f"{pad}{named(one.symbol)} = _wrapped(_whole({number(one.expression)}))"
             case Jump(kind="break"):
                 yield f"{pad}break"
             case Jump(kind="continue"):

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from sdfg_kit import bench_of, steps
 
 from loopbook.client.places import STARTER
 from loopbook.interpreter import (
@@ -180,3 +181,21 @@ def test_statements_of_a_block_run_from_the_oldest_on_however_it_is_written():
     assert turned(document) != document
     for one, again in zip(made.first.results, other.first.results, strict=True):
         assert np.array_equal(one, again)
+
+
+def spread(c, d):
+    for i in range(c.shape[0] - 2):
+        for j in range(c.shape[0] - 1):
+            d[i + j + 1] = d[i + j + 1] + c[i + 2] - c[j + 1]
+
+
+def test_what_nobody_has_set_may_be_computed_with_and_thrown_away():
+    """Iterations that `pad` adds compute with what a buffer happens to hold."""
+    size = 12
+    bench = bench_of(spread, [np.zeros(size, np.int32), np.zeros(2 * size, np.int32)])
+    memory = {"c": [*range(size)], "d": [*range(2 * size)], "_s0": size, "_s1": 2 * size}
+    right = Interpreted(bench.program)(dict(memory))["d"]
+    for step in ("tile L0 4", "interchange L0 L1", "tile L0 5", "stage L0 A0 auto", "pad L0"):
+        ((op, args),) = steps(step)
+        bench.apply(op, args)
+    assert Interpreted(bench.program)(dict(memory))["d"] == right
