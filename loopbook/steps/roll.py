@@ -57,7 +57,7 @@ class Roll(Step):
     traits = {"fuse": 1.0}
 
     loop = Loop()
-    behind = Integer(1, MOST_LOOPS)
+    behind = Integer(1, MOST_LOOPS - 1)
 
     def apply(self, editor: Editor) -> None:
         """Legal if no iteration needs what a later one makes, so many rows late.

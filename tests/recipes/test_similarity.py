@@ -26,7 +26,7 @@ def _arguments(op: str) -> st.SearchStrategy[Step]:
         Loop: lambda _: st.sampled_from(["L0", "L1", "L2"]),
         Container: lambda _: st.sampled_from(["A0", "A1"]),
         Keyword: lambda keyword: st.sampled_from(keyword.words),
-        Integer: lambda _: st.integers(2, 16),
+        Integer: lambda one: st.integers(max(2, one.low), min(16, one.high)),
     }
     kinds = STEPS[op].arguments
     return st.tuples(
