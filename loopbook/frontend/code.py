@@ -459,14 +459,21 @@ class Code:
     def _raised(self, place: Int, *sizes: Int) -> Int:
         """The number of elements that all of some sizes stand for, which are the same `_lowest`."""
         found = next((size for size in sizes if size.text in self.raised), None)
-        if found is None:
-            name = self.fresh("n_")
-            self.emit(f"{name} = max({place.text}, 0)")
-            self.raised[name] = place
-            self.facts.ranges[name] = (ZERO, self.facts.bound(place, upper=True))
-            found = Int.atom(name)
+        found = found or self.raised_to_nought(place)
         self._agreed[found] = tuple(size for size in sizes if size != found)
         return found
+
+    def raised_to_nought(self, size: Int) -> Int:
+        """How many elements there are of a size that may be less than 0, where there are none."""
+        key = ("raised", size)
+        if (known := self.remembered(key)) is not None:
+            return known
+        name = self.fresh("n_")
+        self.emit(f"{name} = max({size.text}, 0)")
+        self.raised[name] = self._lowest(size)
+        self.facts.ranges[name] = (ZERO, self.facts.bound(size, upper=True))
+        self.remember(key, Int.atom(name), (size,))
+        return Int.atom(name)
 
     def bounded(self, size: Int, axes: int = 1) -> Int:
         """A size of a new array. Where nothing says how large it may be, there is room for some

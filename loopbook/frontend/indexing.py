@@ -23,7 +23,7 @@ from loopbook.frontend.casts import strong
 from loopbook.frontend.loops import MOST_WRITTEN_OUT, Range
 from loopbook.frontend.records import Fields
 from loopbook.frontend.registry import FUNCTIONS
-from loopbook.frontend.slices import bounds, position
+from loopbook.frontend.slices import bounds, position, suppose_within
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import (
@@ -246,7 +246,9 @@ def _sliced(t: Translator, array: Array, items: Sequence[Value]) -> tuple[Index,
             dims.append((start, factors))
             shape.append(count)
         else:
-            dims.append((position(t, t.number(item), size), ()))
+            place = position(t, t.number(item), size)
+            suppose_within(t.code, place, size)
+            dims.append((place, ()))
     return tuple(shape), tuple(dims)
 
 

@@ -37,6 +37,25 @@ def position(t: Translator, item: Scalar, size: Int) -> Int:
     return place + size if sure is False else place
 
 
+def suppose_within(code: Code, place: Int, size: Int) -> None:
+    """Leave it to Python to raise where there may be nothing at a place, of a size that only the
+    loops know: at one that is told from either end, as in ``np.flatnonzero(x > t)[0]``, and at any
+    that is asked for once. In loops, indices are taken to be right."""
+    facts = code.facts
+    if size.constant is not None or facts.known(size) is not None:
+        return
+    from_ends = place.constant is not None or (size - place).constant is not None
+    if not from_ends and not code.is_first:
+        return
+    for inside in (place, size - 1 - place):
+        if inside.constant is not None or facts.nonnegative(inside, firm=False) is not None:
+            continue
+        key = ("within", inside)
+        if code.remembered(key) is None:
+            code.suppose(f"{inside.text} >= 0", or_leave=True)
+            code.remember(key, inside, (inside,))
+
+
 def _is_within(t: Translator, place: Int) -> bool:
     """Whether something says where a place is, whatever the data are."""
     ends = [t.code.facts.bound(place, upper) for upper in (True, False)]
@@ -54,6 +73,7 @@ def _from_end(t: Translator, place: Int, size: Int) -> Int:
     code.depth += 1
     code.emit(f"{name} = {name} + {size.operand}")
     code.depth -= 1
+    suppose_within(code, Int.atom(name), size)
     code.facts.ranges[name] = (ZERO, size - 1)
     code.remember(key, Int.atom(name), (place, size))
     return Int.atom(name)
@@ -78,10 +98,10 @@ def bounds(t: Translator, item: Slice, size: Int) -> tuple[Int, Int, Int | int]:
             Int.of(-1) if item.stop is None else _clamped(t, item.stop, size, size - 1, last=True)
         )
         span = start - stop
-    if code.facts.nonnegative(span) is False:
+    if (sure := code.facts.nonnegative(span)) is False:
         return ZERO, ZERO, step
     if abs(step) == 1:
-        return start, span, step
+        return start, span if sure else code.raised_to_nought(span), step
     rounded = span + (abs(step) - 1)
     if rounded.constant is not None:
         return start, Int.of(rounded.constant // abs(step)), step

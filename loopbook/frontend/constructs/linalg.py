@@ -12,7 +12,7 @@ After, row by row::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,18 @@ def cholesky(t: Translator, a: Value) -> Value:
                 f"{total} = {total} - {name}[{i.text}, {k.text}] * {name}[{i.text}, {k.text}]"
             )
         code.emit(f"{name}[{i.text}, {i.text}] = math.sqrt({total})")
+    _suppose_of_all(t, result, n, ">")
     return result
+
+
+def _suppose_of_all(t: Translator, matrix: Array, n: Int, symbol: str) -> None:
+    """Leave it to Python to raise where an element of the diagonal does not compare so with nought.
+    They are looked at in a loop of their own, so that the one before stays as the book knows it."""
+    code = t.code
+    with code.loop(ZERO, n) as i:
+        pivot = matrix.element((i, i))
+        zero = arith.convert(code, arith.constant(0.0), pivot.dtype)
+        code.suppose(arith.compare(code, symbol, pivot, zero).text)
 
 
 def _eliminate(t: Translator, matrix: Array, n: Int, right: Array | None, width: Int) -> str:
@@ -83,7 +94,9 @@ def _eliminate(t: Translator, matrix: Array, n: Int, right: Array | None, width:
                     kept = code.let(array.element(here))
                     _put(t, array, here, array.element(there))
                     _put(t, array, there, kept)
-        with code.loop(c + 1, n, hint="r") as r:
+        # Of a column of noughts LAPACK leaves the rest as it is, and so a determinant is nought.
+        apart = nullcontext() if right is not None else code.indented(f"if {best} != 0.0:")
+        with apart, code.loop(c + 1, n, hint="r") as r:
             quotient = arith.binary(code, "/", matrix.element((r, c)), matrix.element((c, c)))
             factor = code.let(quotient)
             for array, size in swapped:
@@ -121,6 +134,7 @@ def _solve(t: Translator, array: Array, right: Array, n: Int, width: Int) -> Arr
     nests.assign(code, matrix, array)
     nests.assign(code, x, right)
     _eliminate(t, matrix, n, x, width)
+    _suppose_of_all(t, matrix, n, "!=")
     with code.loop(ZERO, n, hint="c") as back:
         r = n - 1 - back
         with code.loop(r + 1, n, hint="k") as k, _columns(code, ZERO, width) as j:

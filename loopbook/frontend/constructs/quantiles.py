@@ -25,14 +25,14 @@ from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.finite import isnan
 from loopbook.frontend.constructs.folding import keep
 from loopbook.frontend.constructs.networks import few, in_order
-from loopbook.frontend.constructs.reductions import flag
+from loopbook.frontend.constructs.reductions import flag, may_be_none, suppose_some
 from loopbook.frontend.constructs.selection import bring, next_above, next_below
 from loopbook.frontend.constructs.sorting import Line, each_copy, each_element, each_line, operand
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import FLOAT, INT
-from loopbook.frontend.values import Array, Buffer, Scalar, Tup, Value, held, whole
+from loopbook.frontend.values import Array, Buffer, Index, Scalar, Tup, Value, held, whole
 
 
 def _kind_of(array: Array) -> np.dtype:
@@ -49,7 +49,7 @@ def _reduced(
     *,
     missing: bool = False,
 ) -> Value:
-    """A number for each line, or what is none where the line has such.
+    """A number for each line, or what is none where the line has such, or nothing at all.
 
     Args:
         missing: what is no number is left out of a line; only one without any gives none.
@@ -62,15 +62,19 @@ def _reduced(
     def use(line: Line, own: list[Int]) -> None:
         target = tuple(i for n, i in enumerate(own) if n != axis) or (ZERO,)
         if missing:
-            for text in nests.put(buffer, target, arith.constant(np.nan), dtype):
-                code.emit(text)
-            with code.indented(f"if {line.known.text} > 0:"):
-                for text in nests.put(buffer, target, find(replace(line, size=line.known)), dtype):
-                    code.emit(text)
+            line = replace(line, size=line.known)
+        if not missing and not may_be_none(code, line.size):
+            put(line, target)
             return
+        for text in nests.put(buffer, target, arith.constant(np.nan), dtype):
+            code.emit(text)
+        with code.indented(f"if {line.size.text} > 0:"):
+            put(line, target)
+
+    def put(line: Line, target: Index) -> None:
         for text in nests.put(buffer, target, find(line), dtype):
             code.emit(text)
-        if array.dtype.kind == "f":
+        if array.dtype.kind == "f" and line.size != line.known:
             with code.indented(f"if {line.known.text} < {line.size.text}:"):
                 nothing = held(line.numbers, (line.size - 1,), array.dtype)
                 for text in nests.put(buffer, target, nothing, dtype):
@@ -177,6 +181,8 @@ def _quantile(hundred: float, *, missing: bool = False) -> Callable[..., Value]:
     ) -> Value:
         code = t.code
         array, place = operand(t, a, axis, True)
+        if not missing:
+            suppose_some(t, array, (place,), or_leave=True)
         if method is not None and t.python(method) != "linear":
             raise code.fail("a percentile by another method")
         if flag(t, keepdims):

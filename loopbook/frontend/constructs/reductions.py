@@ -22,7 +22,7 @@ import numpy as np
 
 from loopbook.frontend import arith, choices, nests, types
 from loopbook.frontend.casts import strong
-from loopbook.frontend.code import bare
+from loopbook.frontend.code import Code, bare
 from loopbook.frontend.constructs.elementwise import cast, into
 from loopbook.frontend.constructs.folding import fold, keep
 from loopbook.frontend.operators import lift, operate
@@ -265,8 +265,13 @@ def suppose_some(
     """Leave it to Python to raise where there is no element along some axes, of which only the
     loops know how many they have."""
     for size in (array.shape[axis] for axis in axes):
-        if t.code.facts.nonnegative(size - 1, firm=False) is None and size.constant is None:
+        if may_be_none(t.code, size):
             t.code.suppose(f"{size.text} > 0", or_leave=or_leave)
+
+
+def may_be_none(code: Code, size: Int) -> bool:
+    """Whether a size that only the loops know may be nought."""
+    return size.constant is None and code.facts.nonnegative(size - 1, firm=False) is None
 
 
 def _note_greatest(t: Translator, array: Array, found: Scalar) -> None:

@@ -183,8 +183,8 @@ def diff(
         if array.cost > 1:
             array = t.stored(array)
         less = array.shape[place] - 1
-        if t.code.facts.nonnegative(less) is False:
-            less = ZERO
+        if (some := t.code.facts.nonnegative(less)) is not True:
+            less = ZERO if some is False else t.code.raised_to_nought(less)
         array = t.array(
             operate(t, ast.Sub, part(array, place, ONE, less), part(array, place, ZERO, less))
         )

@@ -276,6 +276,8 @@ def _erfc_part(y):
 
 @written(np.linalg.matrix_power)
 def matrix_power(a, n):
+    if n < 0:
+        raise ValueError  # of an inverse
     result = np.eye(a.shape[0], dtype=a.dtype)
     power = a.copy()
     while n > 0:
@@ -308,10 +310,13 @@ def slogdet(a):
         if u[c, c] < 0:
             sign = -sign
         total = total + np.log(abs(u[c, c]))
-        for r in range(c + 1, n):
-            factor = u[r, c] / u[c, c]
-            for k in range(c, n):
-                u[r, k] = u[r, k] - factor * u[c, k]
+        if best == 0:
+            sign = np.float64(0.0)
+        else:
+            for r in range(c + 1, n):
+                factor = u[r, c] / u[c, c]
+                for k in range(c, n):
+                    u[r, k] = u[r, k] - factor * u[c, k]
     return sign, total
 
 
