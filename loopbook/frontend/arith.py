@@ -184,12 +184,14 @@ def _binary(code: Code, op: str, left: Scalar, right: Scalar) -> Scalar:
 
 def _demand_fit(code: Code, value: Scalar, dtype: np.dtype) -> None:
     """Take for granted that one of Python's numbers among the arguments has room in a narrow type:
-    NumPy raises where it has not."""
-    if value.weak and value.value is None and value.text in code.arguments:
-        ends = np.iinfo(dtype)
-        known = code.facts.values.get(value.text)
-        if known is not None and not ends.min <= known <= ends.max:
-            raise code.fail(f"{value.text} as {dtype}")
+    NumPy raises where it has not, as it does for numbers that stand in the function."""
+    if not value.weak:
+        return
+    ends = np.iinfo(dtype)
+    known = code.facts.values.get(value.text) if value.value is None else value.value
+    if known is not None and not ends.min <= known <= ends.max:
+        raise code.fail(f"{value.text} as {dtype}")
+    if value.value is None and value.text in code.arguments:
         code.facts.guards[f"{ends.min} <= {value.text} <= {ends.max}"] = None
 
 
@@ -404,6 +406,8 @@ def _unary(code: Code, op: str, value: Scalar) -> Scalar:
         return Scalar(f"(not {value.text})", BOOL, op == "not")
     if op == "+" and value.dtype.kind != "b":
         return value
+    if op == "~" and value.dtype.kind not in "iu":
+        raise code.fail("~ of what is no whole number")
     if op == "~" and unsigned.is_wide(code, value):
         return Scalar(f"(-1 - {value.text})", WIDE)
     if op == "~":

@@ -24,6 +24,7 @@ import numpy as np
 from loopbook.frontend import arith, lists, nests, types
 from loopbook.frontend.indexing import items_of, load_at, store_at
 from loopbook.frontend.list_parts import put
+from loopbook.frontend.narrow import wraps
 from loopbook.frontend.records import Fields
 from loopbook.frontend.registry import FUNCTIONS
 from loopbook.frontend.symbols import Int
@@ -125,8 +126,28 @@ def operate(t: Translator, operator: type, left: Value, right: Value) -> Value:
         found = _with_sums(t, symbol, left, right)
         if found is not None:
             return found
+    _suppose_fits(t, left, right)
+    _suppose_fits(t, right, left)
     cost = 4 if symbol in ("**", "//", "%", "/") else 1
     return lift(t, lambda a, b: arith.binary(t.code, symbol, a, b), left, right, cost=cost)
+
+
+def _suppose_fits(t: Translator, number: Value, array: Value) -> None:
+    """Leave it to Python to raise where one of its numbers, which only the loops know, has no room
+    in the type of an array that it is computed with."""
+    if not isinstance(number, Scalar) or not isinstance(array, Array) or array.weak:
+        return
+    if not number.weak or number.dtype.kind != "i" or not wraps(array.dtype):
+        return
+    if number.value is not None or number.sorts is not None or number.text in t.code.arguments:
+        return
+    ends = np.iinfo(array.dtype)
+    if number.whole is not None:
+        bounds = (t.code.facts.bound(number.whole, upper) for upper in (False, True))
+        known = [end.constant for end in bounds if end is not None]
+        if len(known) == 2 and all(n is not None and ends.min <= n <= ends.max for n in known):
+            return
+    t.code.suppose(f"{ends.min} <= {t.code.let(number).text} <= {ends.max}")
 
 
 def _tuples(t: Translator, symbol: str, left: Value, right: Value) -> Value:

@@ -8,9 +8,10 @@ import pytest
 from loopbook.client.variants.dispatch import Dispatcher
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
+from loopbook.frontend.lowered import SupposedError
 from loopbook.sdfg.build import build_baseline
 
-from .kit import agree, as_docc, check, copied, flat, function
+from .kit import agree, as_docc, check, copied, data, flat, function
 
 BODIES = (
     "y[:] = x + x",
@@ -173,3 +174,44 @@ def test_pythons_numbers_that_have_no_room_are_numpys_to_refuse(dtype):
     with pytest.raises(LoweringError, match="as "):
         lower(kernel, (x, most + 1))
     assert check(kernel, x.astype(float), 3).holds(x, most + 1)
+
+
+def test_what_is_computed_as_another_type_does_not_wrap_around_at_its_own():
+    body = """wide = np.add(x, y, dtype=np.int16), np.multiply(x, 2, dtype=np.float32)
+np.subtract(x, y, out=z, dtype=int)
+return (*wide, np.power(x, 2, dtype=np.int32), np.divide(z, y, dtype=np.float32), z)"""
+    for dtype in (np.uint8, np.int8):
+        x = np.array([0, 1, 100, 127, np.iinfo(dtype).max], dtype)
+        check(function(body, "x, y, z"), x, x[::-1].copy(), np.zeros(5, int))
+    with pytest.raises(LoweringError, match="computed as"):
+        lower(function("return np.add(x, 1, dtype=int)", "x"), (data(3),))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x + 300", "x * 300", "x % -3", "x & -2", "300 - x", "x[0] + 300", "np.maximum(x, 300)"],
+)
+def test_pythons_numbers_without_room_in_a_type_are_left_to_python(text):
+    x = np.array([1, 200], np.uint8)
+    kernel = function(f"return {text}", "x")
+    with pytest.raises(OverflowError):
+        kernel(x)
+    with pytest.raises(LoweringError, match="as uint8"):
+        lower(kernel, (x,))
+    check(function("return x > 300, x == -1", "x"), x)
+
+
+def test_pythons_numbers_that_loops_compute_are_looked_at_beside_arrays():
+    kernel = function("n = 0\nfor v in x:\n    if v > 9:\n        n += 100\nreturn x + n", "x")
+    few, many = np.array([1, 2, 20], np.uint8), np.array([10, 20, 30], np.uint8)
+    lowered = check(kernel, few)
+    with pytest.raises(OverflowError):
+        kernel(many)
+    with pytest.raises(SupposedError):
+        lowered.plain(many)
+    check(function("n = 0\nfor i in range(3):\n    x += i\nreturn x", "x"), few)
+
+
+def test_inverted_floats_are_left_to_python():
+    with pytest.raises(LoweringError, match="no whole number"):
+        lower(function("return ~x", "x"), (data(3),))

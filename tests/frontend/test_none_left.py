@@ -80,3 +80,15 @@ return x[low[0] : high[0]]"""
 def test_a_loop_goes_on_while_there_is_something_left():
     body = "n, i = 0, int(x[0])\nwhile i < 9:\n    n += x[i:7].size\n    i += 1\nreturn n"
     check(function(body, "x"), np.arange(4.0, 16.0))
+
+
+@pytest.mark.parametrize("window", ["hanning", "hamming", "blackman", "bartlett"])
+def test_windows_of_one_are_left_to_python(window):
+    kernel = function(f"return np.{window}(n)", "n")
+    assert not check(kernel, 8).holds(1)
+
+
+def test_places_at_even_distances_are_rounded_down():
+    body = "return np.linspace(a, b, 4, dtype=int), np.linspace(a, b, 1, dtype=int)"
+    check(function(body, "a, b"), 0.0, -0.5)
+    check(function(body, "a, b"), -2.5, 7.25)

@@ -47,10 +47,11 @@ def ufunc(*functions: Any, cost: int = 1) -> Callable[[Form], Form]:
             count = form.__code__.co_argcount - 1
             if len(args) > count and out is None:
                 *args, out = args  # type: ignore[assignment]
+            kind = None if dtype is None else np.dtype(t.python(dtype))
+            if kind is not None:
+                args = tuple(_computed_as(t, arg, kind) for arg in args)
             result = lift(t, lambda *scalars: form(t.code, *scalars), *args, cost=cost)
-            if dtype is not None:
-                result = cast(t, result, np.dtype(t.python(dtype)))
-            return into(t, out, result, where)
+            return into(t, out, result if kind is None else cast(t, result, kind), where)
 
         def strong(t: Translator, *args: Value, **kwargs: Value) -> Value:
             """NumPy's functions give NumPy's numbers, also of Python's."""
@@ -64,6 +65,16 @@ def ufunc(*functions: Any, cost: int = 1) -> Callable[[Form], Form]:
         return form
 
     return register
+
+
+def _computed_as(t: Translator, value: Value, dtype: np.dtype) -> Value:
+    """What is computed with where ``dtype=`` says what the result is to be: ``np.add(a, b,
+    dtype=int)`` of bytes does not wrap around at theirs."""
+    if not isinstance(value, Scalar):
+        value = t.array(value)
+    if not np.can_cast(value.dtype, dtype, "same_kind") and not _weak(value):
+        raise t.code.fail(f"numbers of {value.dtype} in what is computed as {dtype}")
+    return cast(t, value, dtype)
 
 
 def _weak(value: Value) -> bool:

@@ -166,6 +166,7 @@ def linspace(
     parts = count - 1 if closed else count
     kind = dtype_of(t, dtype, types.promote(*(end.kind for end in ends), (FLOAT, True))[0])
     if code.is_empty(parts):
+        first = arith.function(code, "floor", first) if kind.kind in "iu" else first
         return filled((count,), kind, t.number(cast(t, first, kind)))
     gap = arith.binary(code, "-", last, first)
     step = code.let(arith.binary(code, "/", gap, arith.whole(parts)))
@@ -176,6 +177,8 @@ def linspace(
         if closed:
             end = Scalar(f"({own[0].text} == {parts.text})", types.BOOL)
             value = choices.select(code, end, last, value)
+        if kind.kind in "iu":  # rounded down, where a conversion cuts off
+            value = arith.function(code, "floor", value)
         return arith.convert(code, value, kind)
 
     return Array((count,), kind, at, cost=2)

@@ -81,24 +81,32 @@ def isneginf(x):
 
 @written(np.hanning)
 def hanning(M):
+    if M < 2:
+        raise ValueError  # of one it is a 1
     i = np.arange(1 - M, M, 2)
     return 0.5 + 0.5 * np.cos(np.pi * i / (M - 1))
 
 
 @written(np.hamming)
 def hamming(M):
+    if M < 2:
+        raise ValueError  # of one it is a 1
     i = np.arange(1 - M, M, 2)
     return 0.54 + 0.46 * np.cos(np.pi * i / (M - 1))
 
 
 @written(np.blackman)
 def blackman(M):
+    if M < 2:
+        raise ValueError  # of one it is a 1
     i = np.arange(1 - M, M, 2)
     return 0.42 + 0.5 * np.cos(np.pi * i / (M - 1)) + 0.08 * np.cos(2.0 * np.pi * i / (M - 1))
 
 
 @written(np.bartlett)
 def bartlett(M):
+    if M < 2:
+        raise ValueError  # of one it is a 1
     i = np.arange(1 - M, M, 2)
     return np.where(i <= 0, 1 + i / (M - 1), 1 - i / (M - 1))
 
