@@ -284,7 +284,7 @@ class Code:
         if value.whole is not None and not value.whole.atoms & self.mutable:
             return value
         if isinstance(value, Pair):
-            return self.variables(value, hint)
+            return self._parts(value, hint)
         name = self.fresh(f"{hint}_" if not hint.endswith("_") else hint)
         self.emit(f"{name} = {bare(value.text)}")
         self.computes(name, value.text)
@@ -319,6 +319,18 @@ class Code:
         for name, text in zip(names, value.texts, strict=True):
             self.emit(f"{name} = {bare(text)}")
         return Pair(names, value.dtype, value.weak)
+
+    def _parts(self, value: Pair, hint: str) -> Pair:
+        """A complex number in variables, but for a part that is nought: what products with it and
+        powers of e are is known."""
+        texts = []
+        for part, text in zip(("re", "im"), value.texts, strict=True):
+            if text != "0.0":
+                name = self.fresh(f"{hint.rstrip('_')}_{part}_")
+                self.emit(f"{name} = {bare(text)}")
+                text = name
+            texts.append(text)
+        return Pair(texts, value.dtype, value.weak)
 
     def changes(self, value: Scalar) -> bool:
         """Whether its text may mean something else after the next assignment."""

@@ -26,6 +26,9 @@ from loopbook.frontend.code import Code, bare
 from loopbook.frontend.types import BOOL
 from loopbook.frontend.values import Pair, Scalar
 
+_NOUGHTS = {"0.0", "-0.0", "(-0.0)"}
+"""As a part of a number, nought has no sign: ``-1j`` is -0.0 - 1j for Python."""
+
 MOST_PRODUCTS = 8
 """Greatest whole exponent for which a power is written as products."""
 
@@ -110,6 +113,8 @@ def function(code: Code, name: str, value: Pair) -> Scalar:
 
 
 def _exp(code: Code, a: str, b: str, _: str) -> tuple[str, str]:
+    if a == "0.0":  # a turn, as in np.exp(-1j * w)
+        return f"math.cos({b})", f"math.sin({b})"
     size = _kept(code, f"math.exp({a})")
     return f"({size} * math.cos({b}))", f"({size} * math.sin({b}))"
 
@@ -207,13 +212,17 @@ def _product(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: boo
 
 
 def _times(left: str, right: str) -> str:
-    return "0.0" if "0.0" in (left, right) else f"({left} * {right})"
+    return "0.0" if _NOUGHTS & {left, right} else f"({left} * {right})"
 
 
 def _quotient(code: Code, left: Scalar, right: Scalar, dtype: np.dtype, weak: bool) -> Pair:
     if not isinstance(right, Pair):
         (divisor, _), (a, b) = _both(code, code.let(right), dtype), _both(code, left, dtype)
-        return Pair((f"({a} / {divisor})", f"({b} / {divisor})"), dtype, weak)
+        some = bool(right.value) or (
+            right.whole is not None and code.facts.nonnegative(right.whole - 1, firm=False)
+        )
+        real = "0.0" if a == "0.0" and some else f"({a} / {divisor})"
+        return Pair((real, f"({b} / {divisor})"), dtype, weak)
     (a, b) = code.let(convert(code, left, dtype)).texts
     (c, d) = code.let(convert(code, right, dtype)).texts
     # Smith's way: the greater part of the divisor goes into the smaller one, so nothing overflows.

@@ -174,3 +174,11 @@ def test_pairs_lie_along_the_last_axis():
     lowered = check(function(body, "z, w"), z, w)
     given = dict(zip(lowered.kernel_parameters, lowered.prepare(z, w), strict=True))
     assert given["z"].shape == given["w"].shape == (3, 8)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_turns_need_no_size(dtype):
+    body = "return np.exp(-1j * x), np.exp(2j * np.pi * x / len(x)), x / 2j, (1 - 1j) * x, z * -1j"
+    args = data(6, dtype=dtype), data(6, dtype=np.complex128)
+    lowered = check(function(body, "x, z"), *args)
+    assert "math.exp(" not in lowered.kernel_source
