@@ -220,6 +220,8 @@ def _number(value: Scalar, dtype: np.dtype) -> Scalar:
     if value.dtype.kind == "b" and value.value is None:
         kind = "float" if dtype.kind == "f" else "int"
         return Scalar(f"{kind}({bare(value.text)})", dtype, value.weak)
+    if value.dtype.kind == "b" and dtype.kind == "i":
+        return replace(constant(int(value.value)), weak=value.weak)
     if value.value is not None and dtype.kind == "f" and value.dtype.kind != "f":
         return Scalar(
             types.literal(float(value.value)), FLOAT, value.weak, value=float(value.value)

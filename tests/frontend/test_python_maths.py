@@ -10,7 +10,7 @@ import pytest
 
 from loopbook.frontend import lower
 
-from .kit import agree, data, flat, function
+from .kit import agree, as_docc, check, data, flat, function
 
 
 def alike(kernel: Any, *args: Any) -> None:
@@ -117,3 +117,22 @@ def test_cumulative_sums_of_a_type_and_into_an_array():
     x = data(3, 4, dtype=np.uint8)
     alike(function("return x.cumsum(0, dtype=np.int64), np.cumprod(x, 1, float)", "x"), x)
     alike(function("r = np.zeros(4)\nnp.cumsum(x[1], dtype=float, out=r)\nreturn r", "x"), x)
+
+
+def test_docc_reads_whole_numbers_that_loops_round_to():
+    body = """for i in range(len(x)):
+    w = round(x[i] * s)
+    y[i] = 2 * w + 1"""
+    kernel = function(body, "x, y, s")
+    (found, wanted) = np.zeros(9), np.zeros(9)
+    as_docc(kernel)(data(9), found, 3.0)
+    kernel(data(9), wanted, 3.0)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_truth_values_that_are_known_are_numbers_beside_others():
+    body = "y = n - (len(x) > 2)\nreturn y + y // 4, y * (len(x) < 2), -(len(x) > 2)"
+    kernel = function(body, "x, n")
+    lowered = check(kernel, data(3), 7)
+    assert "True" not in lowered.kernel_source
+    assert as_docc(kernel)(data(3), 7) == kernel(data(3), 7)

@@ -115,10 +115,14 @@ def counts(kinds: Kinds) -> None:
     same number and no copy for docc. Refused where the type is not known.
 
     So it is for ``n = t`` where t was computed on a condition, as a remainder is by what may be 0:
-    docc sets n in the branch already, before what stands between has read it.
+    docc sets n in the branch already, before what stands between has read it. What ``math.floor``
+    gives is a float for docc, of which copies are copies.
     """
     given: dict[str, int] = dict.fromkeys(kinds.parameters, 1)
+    rounded = set()
     for name, value in assigned(kinds.source.body):
+        if isinstance(value, ast.Call) and _rounds(value.func):
+            rounded.add(name)
         if not isinstance(value, ast.For):
             given[name] = given.get(name, 0) + (2 if _is_conditional(value) else 1)
     for statement in kinds.source.walk():
@@ -129,6 +133,8 @@ def counts(kinds: Kinds) -> None:
             continue
         if kinds.of(value).rank != 0 or kinds.of(value).what not in (INT, "?"):
             continue
+        if value.id in rounded:
+            continue
         if kinds.of(value).what == "?":
             kinds.source.refuse(
                 value, f"takes the copy of '{value.id}' for itself", "keep counts in one variable"
@@ -136,6 +142,11 @@ def counts(kinds: Kinds) -> None:
         kinds.source.mend(statement, "copy a whole number at once")
         statement.value = expression("x | 0", value, x=value)
     kinds.source.locate()
+
+
+def _rounds(func: ast.expr) -> bool:
+    """Whether what is called is one of ``math.floor``, ``math.ceil`` and ``math.trunc``."""
+    return ast.unparse(func) in ("math.floor", "math.ceil", "math.trunc")
 
 
 def _is_conditional(value: ast.expr) -> bool:
