@@ -36,8 +36,9 @@ from loopbook.program.write import write
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
 
-BY_ITSELF = frozenset({"library", "rows", "strips"})
-"""What pays without a book (`Choice.tier`): nobody has compared it with a region's recipe."""
+COMPARABLE = frozenset({"exact", "near", "none"})
+"""Tiers (`Choice.tier`) of which a speedup is known. What pays without a book, such as calls of a
+library, nobody has compared with a region's recipe."""
 
 
 class Joined(NamedTuple):
@@ -100,7 +101,7 @@ def joined(
 def _expected(reports: Sequence[NestReport], work: Sequence[int]) -> float | None:
     """How many times faster than docc's own schedule nests become one by one, by how often their
     bodies run; None where that cannot be told."""
-    if any(report.tier in BY_ITSELF for report in reports):
+    if any(report.tier not in COMPARABLE for report in reports):
         return None
     after = sum(w / one.predicted_speedup for w, one in zip(work, reports, strict=True))
     return sum(work) / after
