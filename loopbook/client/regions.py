@@ -29,7 +29,7 @@ from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.program.nests import nests as nests_of
 from loopbook.program.read import read
-from loopbook.program.regions import is_region, with_regions
+from loopbook.program.regions import is_like_region, is_region, with_regions
 from loopbook.program.tree import Loop, Program
 from loopbook.program.trips import iterations, trip_counts
 from loopbook.program.write import write
@@ -134,7 +134,7 @@ def choices_of_region(
             if near.distance > NEAR_REGION or not len(near.record.recipe):
                 continue
             source = layered.source(near.record)
-            if not is_region(source.loop):
+            if not is_like_region(source.loop):
                 continue
             speedup = near_speedup(near.record, source, region, trips)
             recipe = _ported(near.record.recipe, source, near.embedding, region, embedding)

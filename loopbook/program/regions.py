@@ -37,8 +37,13 @@ _PREFIX = "_region_"
 
 
 def is_region(loop: walk.Inner) -> bool:
-    """Whether a loop is a region's: it runs once, and nothing says how often. Strangers' programs
-    have other names for variables."""
+    """Whether a loop is a region's, made here."""
+    return isinstance(loop, Loop) and loop.variable.startswith(_PREFIX) and is_like_region(loop)
+
+
+def is_like_region(loop: walk.Inner) -> bool:
+    """Whether a loop may be a region's, whatever its variable is called now, as in records that
+    strangers sent: it runs once, and nothing says how often. So may a loop of their own."""
     return (
         isinstance(loop, Loop)
         and loop.step == 1

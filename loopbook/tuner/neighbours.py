@@ -12,7 +12,7 @@ from loopbook.program import walk
 from loopbook.program.json_text import dumped
 from loopbook.program.nest import Nest
 from loopbook.program.nests import read_nest
-from loopbook.program.regions import is_region
+from loopbook.program.regions import is_like_region, is_region
 from loopbook.program.tree import Loop
 from loopbook.program.write import write
 from loopbook.recipes.recipe import Recipe
@@ -47,7 +47,7 @@ def ported_neighbours(
         if not len(recipe):
             continue
         source = layered.source(near.record)
-        if is_region(source.loop) != whole:
+        if is_like_region(source.loop) != whole:
             continue
         ported = port(recipe, source, near.embedding, nest, embedding)
         if ported is not None and ported not in recipes:

@@ -62,6 +62,26 @@ def test_a_region_is_served_as_one(tmp_path):
             np.testing.assert_allclose(B, wanted, rtol=1e-12)
 
 
+def once(A, B):
+    for _round in range(1):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                B[i, j] = 2.0 * A[i, j]
+    for i in range(A.shape[0] - 1):
+        for j in range(A.shape[1]):
+            A[i, j] = B[i + 1, j]
+
+
+def test_a_loop_that_runs_once_is_not_taken_for_a_region(tmp_path):
+    with kit.layered(tmp_path, regional(3.0, text_of(smoothed))) as books:
+        A, B = random(9, 7), np.zeros((9, 7))
+        wanted = A.copy(), B.copy()
+        once(*wanted)
+        loopbook.native(once, book=books, strict=True)(A, B)
+        np.testing.assert_array_equal(A, wanted[0])
+        np.testing.assert_array_equal(B, wanted[1])
+
+
 def test_one_that_gains_too_little_is_left(tmp_path):
     with kit.layered(tmp_path, regional(1.01, text_of(smoothed))) as books:
         assert tiers(planned(books, smoothed)) == ["none", "none"]
