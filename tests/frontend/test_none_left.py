@@ -61,6 +61,7 @@ def test_nothing_gives_what_numpy_gives(body):
 def test_what_is_not_there_is_left_to_python(body):
     kernel = function(body, "x, t")
     lowered = lower(kernel, (X, FULL))
+    assert lowered is not None
     agree(flat(kernel(X.copy(), FULL)), flat(lowered.plain(X.copy(), FULL)), lowered.source)
     with pytest.raises(IndexError):
         kernel(X, NONE)
