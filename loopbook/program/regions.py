@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from loopbook.errors import SdfgError
 from loopbook.program import walk
 from loopbook.program.accesses import accesses, names, written
 from loopbook.program.dataflow import Allocation, Statement
@@ -44,12 +45,13 @@ def is_region(loop: walk.Inner) -> bool:
 def is_like_region(loop: walk.Inner) -> bool:
     """Whether a loop may be a region's, whatever its variable is called now, as in records that
     strangers sent: it runs once, and nothing says how often. So may a loop of their own."""
-    return (
-        isinstance(loop, Loop)
-        and loop.step == 1
-        and loop.bounds.trip() == 1
-        and all(loop.variable not in names(node) for node in loop.body.children)
-    )
+    if not isinstance(loop, Loop) or loop.step != 1:
+        return False
+    try:
+        trip = loop.bounds.trip()
+    except SdfgError:  # a header that is no comparison
+        return False
+    return trip == 1 and all(loop.variable not in names(node) for node in loop.body.children)
 
 
 def with_regions(
