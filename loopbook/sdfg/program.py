@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from docc.sdfg import (
@@ -24,7 +24,7 @@ from loopbook.program.read import read
 from loopbook.program.regions import with_regions
 from loopbook.program.rename import with_own_variables
 from loopbook.program.signed import sign_counters
-from loopbook.program.tree import Loop, Program
+from loopbook.program.tree import Program
 from loopbook.program.write import write, write_node
 from loopbook.sdfg import marks, normalised, passes
 from loopbook.sdfg.document import without_positions, words
@@ -133,21 +133,13 @@ def prepare_apart(text: str) -> tuple[str, list[Nest]]:
         return run_limited(_prepared_apart, text, **limits)
 
 
-def in_regions(
-    text: str, wanted: Callable[[Sequence[Loop]], bool] = lambda _: True
-) -> tuple[str, list[Nest]]:
+def in_regions(text: str) -> tuple[str, list[Nest]]:
     """A prepared program's text with its regions as nests, and the nests that it has then
     (`loopbook.program.regions`); the same text if it has no region.
-
-    Args:
-        wanted: whether so many nests are to be one.
     """
     tree = read(loaded(text))
-    joined = with_regions(tree, wanted)
-    if joined is tree:
-        return text, nests_of(tree)
-    text = dumped(write(joined))
-    return text, nests_of(read(loaded(text)))
+    joined = with_regions(tree)
+    return text if joined is tree else dumped(write(joined)), nests_of(joined)
 
 
 def _prepared(text: str) -> tuple[str, list[Nest]]:

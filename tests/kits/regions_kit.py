@@ -1,4 +1,4 @@
-"""A program whose two nests are one region, and records of it."""
+"""A program whose two nests are one region, records of it, and sweeps in a time loop."""
 
 from __future__ import annotations
 
@@ -17,6 +17,16 @@ def smoothed(A, B):
     t = (A[:-2] + A[1:-1] + A[2:]) / 3.0
     u = (t[:, :-2] + t[:, 1:-1] + t[:, 2:]) / 3.0
     B[2:-2, 2:-2] = u[1:-1, 2:] * u[1:-1, :-2] - u[2:, 1:-1] * u[:-2, 1:-1]
+
+
+def two_sweeps(A, T, n):
+    for t in range(n):  # noqa: B007
+        for i in range(1, A.shape[0] - 1):
+            for j in range(A.shape[1]):
+                T[i, j] = A[i - 1, j] + A[i, j] + A[i + 1, j]
+        for i in range(1, A.shape[0] - 1):
+            for j in range(A.shape[1]):
+                A[i, j] = 0.25 * T[i, j]
 
 
 def regional(speedup: float, text: str, recipe: str = ROLLED, kernel: str = "smoothed") -> Record:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from regions_kit import smoothed
 from sdfg_kit import as_docc_sends, normal_form_of, prepared_text, random
 
 from loopbook.interpreter import Interpreted
@@ -24,12 +25,6 @@ from loopbook.program.signed import sign_counters
 from loopbook.program.tree import Loop, Program
 from loopbook.program.write import write
 from loopbook.sdfg.program import prepare_document
-
-
-def smoothed(A, B):
-    t = (A[:-2] + A[1:-1] + A[2:]) / 3.0
-    u = (t[:, :-2] + t[:, 1:-1] + t[:, 2:]) / 3.0
-    B[2:-2, 2:-2] = u[1:-1, 2:] * u[1:-1, :-2] - u[2:, 1:-1] * u[:-2, 1:-1]
 
 
 def apart(A, B, C, D):

@@ -6,6 +6,7 @@ from random import Random
 
 from client_kit import nests_of as client_nests
 from client_kit import product
+from regions_kit import two_sweeps
 from sdfg_kit import check_recipe, nests_of, random
 
 from loopbook.program.nest import Nest
@@ -15,16 +16,6 @@ from loopbook.steps import Step
 
 ONE = TuningContext("sequential", 4)
 TWO = TuningContext("openmp", 4, threads=2)
-
-
-def beside(A, T, n):
-    for t in range(n):  # noqa: B007
-        for i in range(1, A.shape[0] - 1):
-            for j in range(A.shape[1]):
-                T[i, j] = A[i - 1, j] + A[i, j] + A[i + 1, j]
-        for i in range(1, A.shape[0] - 1):
-            for j in range(A.shape[1]):
-                A[i, j] = 0.25 * T[i, j]
 
 
 ARGS = [random(9, 7), random(9, 7), 2]
@@ -40,8 +31,8 @@ def only(kernel) -> Nest:
 
 
 def test_all_neighbours_in_each_way():
-    assert texts(all_as_one(only(beside), ONE)) == ["roll L1 1", "fuse L1 L3"]
-    assert texts(all_as_one(only(beside), TWO)) == [
+    assert texts(all_as_one(only(two_sweeps), ONE)) == ["roll L1 1", "fuse L1 L3"]
+    assert texts(all_as_one(only(two_sweeps), TWO)) == [
         "fuse L1 L3; parallel L1",
         "tile L1 32; tile L3 32; fuse_tiles L1.tile L3.tile; parallel L1.tile.fused",
     ]
@@ -54,8 +45,7 @@ def test_where_no_loops_are_neighbours_there_is_nothing():
 
 
 def test_what_is_sampled_gives_the_same_numbers(tmp_path):
-    check_recipe(
-        beside, [ARGS], [(one.op, one.args) for one in all_as_one(only(beside), ONE)[0]], tmp_path
-    )
-    drawn = {tuple(sweeps(only(beside), Random(seed), ONE)) for seed in range(30)}
+    first = [(one.op, one.args) for one in all_as_one(only(two_sweeps), ONE)[0]]
+    check_recipe(two_sweeps, [ARGS], first, tmp_path)
+    drawn = {tuple(sweeps(only(two_sweeps), Random(seed), ONE)) for seed in range(30)}
     assert len(drawn) > 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from regions_kit import smoothed, two_sweeps
 from sdfg_kit import bench_of, check_recipe, check_refused, normal_form_of, random, steps
 
 from loopbook.program import walk
@@ -11,16 +12,6 @@ from loopbook.program.nests import nests
 from loopbook.program.regions import with_regions
 from loopbook.program.signed import sign_counters
 from loopbook.steps.workbench import Workbench
-
-
-def two_sweeps(A, T, n):
-    for t in range(n):  # noqa: B007
-        for i in range(1, A.shape[0] - 1):
-            for j in range(A.shape[1]):
-                T[i, j] = A[i - 1, j] + A[i, j] + A[i + 1, j]
-        for i in range(1, A.shape[0] - 1):
-            for j in range(A.shape[1]):
-                A[i, j] = 0.25 * T[i, j]
 
 
 def three_sweeps(A, T, n):
@@ -44,12 +35,6 @@ def upside_down(A, T, n):
         for i in range(A.shape[0]):
             for j in range(A.shape[1]):
                 A[i, j] = T[A.shape[0] - 1 - i, j]
-
-
-def smoothed(A, B):
-    t = (A[:-2] + A[1:-1] + A[2:]) / 3.0
-    u = (t[:, :-2] + t[:, 1:-1] + t[:, 2:]) / 3.0
-    B[2:-2, 2:-2] = u[1:-1, 2:] * u[1:-1, :-2] - u[2:, 1:-1] * u[:-2, 1:-1]
 
 
 @pytest.mark.parametrize("shape", [(9, 7), (4, 5), (40, 3)])
