@@ -240,9 +240,9 @@ def _script(compiler: Compiler, march: str) -> str:
         f"{vector_functions.SCRIPT}"
         "fi\n"
     )
-    script += f'[ "${EXACT}" ] && set -- "$@" {EXACT_FLAGS}\n'
-    script += f'[ "${WRAPS}" ] && set -- "$@" -fwrapv\n'
-    script += f'[ "${NAMES}" ] && set -- "$@" -DLOOPBOOK_OWN_NAMES\n'
+    # What only a compile heeds is kept from links, which would need the driver for it (`linking`).
+    for name, flags in ((EXACT, EXACT_FLAGS), (WRAPS, "-fwrapv"), (NAMES, "-DLOOPBOOK_OWN_NAMES")):
+        script += f'[ "${name}" ] && [ "$source" ] && set -- "$@" {flags}\n'
     script += f'[ "${EARLY}" ] && [ "$source" ] && [ -e "${{0%/*}}/{EARLY_MARK}" ] &&\n'
     script += f'  set -- "$@" {EARLY_FLAGS}\n'
     script += f'[ "${TIMED}" ] && [ "$source" ] &&\n'

@@ -38,7 +38,6 @@ if [ -z "$source" ] && [ -z "$LIBRARY_PATH" ]; then
       -fPIC | -fstack-protector-strong | -O[0-3] | -D* | -march=* | -mtune=*) ;;
       -fno-strict-aliasing | -ffp-contract=* | -fassociative-math | -freciprocal-math) ;;
       -fno-signed-zeros | -fno-math-errno | -fveclib=*) ;;
-      -fno-associative-math | -fno-reciprocal-math) ;;
       *) link= ;;
     esac
     before=
