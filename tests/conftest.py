@@ -74,6 +74,7 @@ def pytest_sessionstart() -> None:
     from loopbook.toolchain import batch
 
     normalised.NORMALISING_SECONDS = build.BUILD_SECONDS = 600.0
+    normalised.SIMPLIFYING_SECONDS = 60.0
     batch.PATIENCE = 600.0, 0.0
 
 

@@ -49,6 +49,10 @@ NORMALISING_SECONDS = 30.0
 PIECES_SECONDS = 4.0
 """Processor time that docc gets for the pieces of a large program; the rest stay as they are."""
 
+SIMPLIFYING_SECONDS = 6.0
+"""Processor time in which docc has to simplify a program, before it is left as it is: most take
+0.02 to 1. What it compares grows without limit with how many loops' bounds depend on each other."""
+
 MOST_MORE = 1.5
 """Instructions after docc has inlined for each one before. Chosen between 1.2 (z-scores, which gain
 by it) and 3.7 (see `_computes_more`)."""
@@ -60,6 +64,9 @@ ALL_APART = ContextVar("ALL_APART", default=False)
 """Whether docc is to see no two loops beside each other, and to inline nothing: while it fuses, it
 may read what it has freed, and solves equations that its solver crashes on (seen with 0.8.1:
 ``b / a[-1]``, then ``a / a[-1]``)."""
+
+UNSEEN = ContextVar("UNSEEN", default=False)
+"""Whether docc is to simplify nothing, since that would take for ever."""
 
 
 def without_fusion(text: str, tree: Program | None) -> tuple[Json, Program | None, frozenset[int]]:
@@ -84,6 +91,8 @@ def in_pieces(text: str) -> tuple[Json, Program | None, frozenset[int]]:
     begun, end = time.monotonic(), time.process_time() + PIECES_SECONDS
 
     def work(piece: Program) -> Program | None:
+        if UNSEEN.get():
+            return None
         late = time.monotonic() - begun > NORMALISING_SECONDS / 2
         if late or time.process_time() > end:
             return None

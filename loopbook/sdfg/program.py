@@ -13,7 +13,7 @@ from docc.sdfg import (
 
 from loopbook import dependence, targets
 from loopbook.dependence.missed import confirmed, missed, serialised
-from loopbook.errors import KernelError, SdfgError
+from loopbook.errors import DeadlineError, KernelError, SdfgError
 from loopbook.program.closed import closed
 from loopbook.program.json_text import dumped, loaded
 from loopbook.program.load import load_json
@@ -82,7 +82,7 @@ def prepare_tree(text: str) -> tuple[Json, Program, list[Nest]]:
         given = read(document)
         apart = with_own_variables(given)
         renamed = text if apart is given else dumped(write(apart))
-        large = pairs(apart) >= LARGE
+        large = normalised.UNSEEN.get() or pairs(apart) >= LARGE
     known = given if apart is given else None
     document, tree, undone = (
         normalised.in_pieces(renamed) if large else normalised.without_fusion(renamed, known)
@@ -119,7 +119,8 @@ def _read_as_it_came() -> Iterator[None]:
 
 def prepare_apart(text: str) -> tuple[str, list[Nest]]:
     """`prepare_document` in a child process, where docc may crash or hang; as JSON text. Where it
-    crashes again and again, all loops are kept apart.
+    crashes again and again, all loops are kept apart; where it comes to no end, it is asked for
+    nothing but indices and bounds in terms of loops' variables.
 
     Raises:
         SdfgError: as `prepare_document`.
@@ -127,10 +128,14 @@ def prepare_apart(text: str) -> tuple[str, list[Nest]]:
     """
     dependence.load()
     limits: dict[str, Any] = {"seconds": normalised.NORMALISING_SECONDS, "what": "docc"}
+    soon: dict[str, Any] = {"processor": normalised.SIMPLIFYING_SECONDS}
     try:
-        return run_limited(_prepared, text, **limits, tries=TRIES)
-    except KernelError:
-        return run_limited(_prepared_apart, text, **limits)
+        try:
+            return run_limited(_prepared, text, **limits, **soon, tries=TRIES)
+        except KernelError:
+            return run_limited(_prepared_apart, text, **limits, **soon)
+    except DeadlineError:
+        return run_limited(_prepared_unseen, text, **limits)
 
 
 def in_regions(text: str) -> tuple[str, list[Nest]]:
@@ -145,6 +150,12 @@ def in_regions(text: str) -> tuple[str, list[Nest]]:
 def _prepared(text: str) -> tuple[str, list[Nest]]:
     document, found = prepare_document(text)
     return dumped(document), found
+
+
+def _prepared_unseen(text: str) -> tuple[str, list[Nest]]:
+    """The same without what docc would not come to an end with."""
+    normalised.UNSEEN.set(True)
+    return _prepared(text)
 
 
 def _prepared_apart(text: str) -> tuple[str, list[Nest]]:

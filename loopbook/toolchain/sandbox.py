@@ -58,6 +58,7 @@ def run_limited(
     memory: int = DEFAULT_BYTES,
     what: str = "the child process",
     tries: int = 1,
+    processor: float = 0.0,
 ) -> Result:
     """``function(*args)`` in a forked child.
 
@@ -70,6 +71,8 @@ def run_limited(
         what: how error messages name the child.
         tries: children to start at most, one after the other, while they crash. What C++ crashes of
             may depend on where things lie in memory; each child has them elsewhere.
+        processor: limit on the child's processor time, seconds, however much else the machine has
+            to do; 0 is no limit.
 
     Raises:
         LoopbookError: whatever of ours the function raised, unchanged.
@@ -79,8 +82,8 @@ def run_limited(
     """
     for number in range(tries - 1):
         with contextlib.suppress(KernelError):
-            return _run(number, function, args, seconds, memory, what)
-    return _run(tries - 1, function, args, seconds, memory, what)
+            return _run(number, function, args, seconds, memory, what, processor)
+    return _run(tries - 1, function, args, seconds, memory, what, processor)
 
 
 def _run(
@@ -90,6 +93,7 @@ def _run(
     seconds: float,
     memory: int,
     what: str,
+    processor: float,
 ) -> Result:
     """One try."""
     receive, send = os.pipe()
@@ -98,6 +102,8 @@ def _run(
         pid = fork()
         if pid == 0:
             os.close(receive)
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_PROF, processor)
             _child(function, args, send, stderr.fileno(), memory, parent, _scattered(number))
         os.close(send)
         try:
@@ -117,6 +123,8 @@ def _run(
                 raise value
         if not in_time:
             raise DeadlineError(f"{what} did not end within {seconds:g} s")
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
+            raise DeadlineError(f"{what} took more processor time than it is given")
         raise death(status, stderr, what)
 
 

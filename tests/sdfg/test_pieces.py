@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import loopbook
 from loopbook.client.layered import LayeredBook
 from loopbook.client.plan import TOO_LARGE, build_plan, plan_nests
 from loopbook.program.expr import Expr
@@ -129,3 +130,31 @@ def test_what_takes_too_long_stays_as_it_is(small, monkeypatch):
 def test_only_what_an_iteration_reads_before_it_writes_is_carried():
     body = ast.parse(textwrap.dedent(inspect.getsource(steps))).body[0].body
     assert {name for name, _ in carried._carried(body)} == {"s"}
+
+
+def factored(a):
+    n = a.shape[0]
+    for k0 in range(0, n, 4):
+        k1 = min(k0 + 4, n)
+        for k in range(k0, k1):
+            for i in range(k + 1, n):
+                a[i, k] /= a[k, k]
+                for j in range(k + 1, k1):
+                    a[i, j] -= a[i, k] * a[k, j]
+        for k in range(k0, k1):
+            for i in range(k + 1, n):
+                for j in range(k1, n):
+                    a[i, j] -= a[i, k] * a[k, j]
+
+
+def test_what_docc_comes_to_no_end_with_it_is_not_shown(monkeypatch):
+    """Bounds that depend on each other: docc would take minutes."""
+    monkeypatch.setattr(normalised, "SIMPLIFYING_SECONDS", 0.5)
+    a = np.random.default_rng(1).random((11, 11)) + 11 * np.eye(11)
+    wanted = a.copy()
+    factored(wanted)
+    compiled = loopbook.native(factored, strict=True)
+    compiled(a)
+    np.testing.assert_allclose(a, wanted, rtol=1e-12)
+    assert compiled.plan is not None
+    assert marks.frames(compiled.plan.normalised)

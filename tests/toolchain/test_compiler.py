@@ -149,8 +149,8 @@ def test_a_quick_linker_is_taken_where_the_compiler_has_one(monkeypatch, tmp_pat
     ],
 )
 def test_a_link_of_docc_s_goes_to_the_linker_itself(monkeypatch, tmp_path, words, behind):
-    """And one with words that change what the driver would call it with does not. What only compiles
-    heed is none of these."""
+    """And one with words that change what the driver would call it with does not. What a compile
+    alone heeds is none of these."""
     for name in ("EXACT", "WRAPS", "NAMES", "EARLY"):
         monkeypatch.setenv(getattr(compiler, name), "1")
     path = fake(tmp_path / "mine", "my-compiler", "my own version 3")

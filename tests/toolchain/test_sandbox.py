@@ -143,6 +143,16 @@ def test_a_child_that_ignores_signals_ends_too():
         run_limited(child, seconds=0.2)
 
 
+def test_processor_time_is_limited_and_waiting_is_none():
+    def worked():
+        while True:
+            pass
+
+    with pytest.raises(DeadlineError, match="the guest took more processor time"):
+        run_limited(worked, processor=0.1, what="the guest")
+    assert run_limited(lambda: time.sleep(0.3) or 7, processor=0.1) == 7
+
+
 def test_too_much_memory():
     with pytest.raises(MemoryLimitError, match="memory"):
         run_limited(lambda: np.ones(1 << 30), memory=2 << 30)
