@@ -64,7 +64,11 @@ class LoweringError(InputError):
         what: the construct, and what to write instead, without the place.
         line: line of the file, 0 if it is not known.
         file: the file that the function is in, if it is known.
+        statement: line of the statement of the function at hand, which may have called another one;
+            0 if it is not known.
     """
+
+    statement = 0
 
     def __init__(self, what: str, line: int = 0, file: str = "") -> None:
         super().__init__(f"{file}:{line}: {what}" if file else what)

@@ -91,6 +91,10 @@ class Liveness:
         self._added += by  # or others could have their ids
         self._body(by, self.after.get(id(node), frozenset()))
 
+    def before(self, body: Sequence[ast.stmt], live: Names) -> Names:
+        """Names that may be read from statements on, with those that are read after them."""
+        return self._body(body, live)
+
     def _body(self, body: Sequence[ast.stmt], live: Names) -> Names:
         for statement in reversed(body):
             self.after[id(statement)] = live

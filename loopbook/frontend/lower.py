@@ -119,6 +119,16 @@ def refusals(func: Callable[..., Any], args: Sequence[Any]) -> list[LoweringErro
     return in_order(found)
 
 
+def refused_lines(func: Callable[..., Any], args: Sequence[Any]) -> frozenset[int]:
+    """Lines of a function's own statements that `refusals` come from. What is given back at several
+    places can be told when what comes before is known."""
+    file = inspect.getsourcefile(func) or ""
+    found = [one for one in refusals(func, args) if RETURNED not in one.what]
+    return frozenset(
+        one.statement or one.line for one in found if one.statement or one.file == file
+    )
+
+
 @dataclass(frozen=True)
 class _Known:
     """What earlier tries to translate a function have found out; as in `Code`.

@@ -60,7 +60,9 @@ class Collector(Translator):
     def _note(self, error: LoweringError) -> None:
         if not isinstance(error, UntoldError):
             line, file = error.line or self.code.origin, error.file or self.frame.file
-            self.found.append(LoweringError(error.what, line, file))
+            told = LoweringError(error.what, line, file)
+            told.statement = self.frames[0].at.lineno if self.frames[0].at else 0
+            self.found.append(told)
 
     def _go_on(self, node: ast.stmt) -> None:
         """What is certain of a statement that could not be translated."""

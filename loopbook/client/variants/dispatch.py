@@ -38,6 +38,7 @@ from loopbook.client.variants.layouts import (
     stored_into,
 )
 from loopbook.client.variants.looped import Looped
+from loopbook.client.variants.mixed import mixed
 from loopbook.client.variants.positional import positional
 from loopbook.client.variants.rival import Rival
 from loopbook.client.variants.stored import put_back
@@ -98,6 +99,7 @@ class Dispatcher:
         self._entries = Entries()
         self._failed: dict[Hashable, Exception] = {}
         self._said: set[str] = set()
+        self._pythons: dict[str, Callable[..., Any]] = {}
 
     @property
     def last(self) -> Variant | None:
@@ -211,7 +213,8 @@ class Dispatcher:
         """Take the short way to Python where the very same error, which is kept then, comes again
         for such arguments."""
         if self._failed.get(key) is error:
-            python = _refusing(str(error)) if self._inner else self.func
+            python = self._pythons.get(str(error), self.func)
+            python = _refusing(str(error)) if self._inner else python
             self._entries.add(key, _python(python, args), over=False)
         else:
             if len(self._failed) >= MAX_VARIANTS:
@@ -294,13 +297,29 @@ class Dispatcher:
             raise _RunsAsPythonError(reason)
         if self._strict:
             raise SdfgError(f"{self._name} would run as Python: {reason}")
-        self._warn(reason)
-        return self.func(*args, **kwargs)
+        if reason not in self._pythons and len(self._pythons) < MAX_VARIANTS:
+            self._pythons[reason] = self._mixed(args, kwargs)
+        python = self._pythons.get(reason, self.func)
+        self._warn(reason, "as plain Python" if python is self.func else "in part as plain Python")
+        return python(*args, **kwargs)
 
-    def _warn(self, reason: str) -> None:
+    def _mixed(self, args: Sequence[Any], kwargs: Any) -> Callable[..., Any]:
+        """The function with compiled parts (`loopbook.client.variants.mixed`), or itself."""
+
+        def compiling(part: Callable[..., Any]) -> Dispatcher:
+            return Dispatcher(part, *self._builds, check=self._check)
+
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError:
+            return self.func
+        bound.apply_defaults()
+        return mixed(self.func, bound.arguments, compiling)
+
+    def _warn(self, reason: str, how: str = "as plain Python") -> None:
         if reason not in self._said and len(self._said) < MAX_VARIANTS:
             self._said.add(reason)
-            text = f"{self._name} runs as plain Python: {reason}"
+            text = f"{self._name} runs {how}: {reason}"
             warnings.warn(text, InterpretedWarning, stacklevel=_outside())
 
     def _is_trusted(self, variant: Variant, case: Case) -> bool:

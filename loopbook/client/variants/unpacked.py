@@ -17,14 +17,13 @@ from __future__ import annotations
 
 import ast
 import copy
-import hashlib
-import linecache
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CellType, CodeType, FunctionType
+from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 from loopbook.client.variants.layouts import Called, Layout, Record
+from loopbook.client.variants.remade import remade
 from loopbook.client.variants.stored import (
     Field,
     check_stores,
@@ -68,7 +67,7 @@ def unpacked(func: Callable[..., Any], layouts: Sequence[Layout]) -> Callable[..
         returning(node, own, [own[field] for field in back])
     node.args = ast.arguments([], new.parameters, None, [], [], None, [])
     node.body, node.decorator_list, node.returns = [*begun, *node.body], [], None
-    return _function(func, node, new.outside)
+    return remade(func, node, new.outside)
 
 
 def _as_variables(
@@ -147,37 +146,3 @@ class _Parameters:
             own += "_"
         self._taken.add(own)
         return own
-
-
-def _function(
-    func: FunctionType, node: ast.FunctionDef, outside: Mapping[str, Any]
-) -> FunctionType:
-    """A function of this tree, with the globals of another and what that closes over.
-
-    Args:
-        outside: what it closes over besides.
-    """
-    cells = dict(zip(func.__code__.co_freevars, func.__closure__ or (), strict=True))
-    cells |= {name: CellType(value) for name, value in outside.items()}
-    inner = ast.unparse(ast.fix_missing_locations(node))
-    text = inner + "\n"
-    if cells:  # a cell for each name, so that it is one in the function
-        lines = "".join(f"    {line}\n" for line in inner.splitlines())
-        text = f"def around({', '.join(cells)}):\n{lines}"
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    file = f"<loopbook {func.__name__} {digest}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    code = next(_codes(compile(text, file, "exec"), node.name))  # a lambda has no such name
-    closure = tuple(cells[name] for name in code.co_freevars)
-    return FunctionType(code, func.__globals__, node.name, None, closure)
-
-
-def _codes(code: CodeType, name: str) -> Iterator[CodeType]:
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            if part.co_name == name:
-                yield part
-            yield from _codes(part, name)
-
-
-__all__ = ["unpacked"]

@@ -1,0 +1,226 @@
+"""Functions that cannot be compiled as a whole: statements without a form in loops run as Python,
+what stands between them is compiled (`loopbook.frontend.cuts`)."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import time
+from collections.abc import Callable, Collection, Mapping
+from types import FunctionType
+from typing import Any
+
+from loopbook.client.variants.case import Case
+from loopbook.client.variants.remade import remade
+from loopbook.client.variants.rival import ROUNDS
+from loopbook.errors import LoopbookError, SdfgError
+from loopbook.frontend.calls import is_python
+from loopbook.frontend.cuts import cut, naming
+from loopbook.frontend.inline import names_of, parsed
+from loopbook.frontend.lower import refused_lines
+from loopbook.syntax import mentioned, walk
+
+Compile = Callable[[FunctionType], Callable[..., Any]]
+"""What makes a function one that compiles itself when it is called."""
+
+TINY = 50e-6
+"""Seconds of a call of a part below which Python may be faster: to call what is compiled takes some
+of them, and such parts stand in loops."""
+
+UNTIMED = ROUNDS + 1
+"""Calls of a part before these: one compiles it, others are timed on copies (`Rival`)."""
+
+TIMED = 2
+"""Calls of a part that are timed, as it is compiled and then as Python."""
+
+LONGER = 8.0
+"""A call of Python that takes so many times as long has more to do than those that were timed."""
+
+
+def mixed(
+    func: Callable[..., Any], given: Mapping[str, Any], compiling: Compile
+) -> Callable[..., Any]:
+    """A function that computes the same, compiled but for what has no form in loops; the function
+    itself where that is all of it.
+
+    Args:
+        given: what it is called with, by name.
+    """
+    if not isinstance(func, FunctionType):
+        return func
+    try:
+        lines = _refused(func, given)
+        found = Mixed(func, lines, compiling) if lines else None
+    except LoopbookError:
+        return func
+    return func if found is None or found.is_python else found
+
+
+def _refused(func: FunctionType, given: Mapping[str, Any]) -> frozenset[int]:
+    """Lines of statements that stay Python; none where nothing would be won by that."""
+    node = parsed(func)
+    strange = [name for name, value in given.items() if not _is_taken(name, value)]
+    lines = naming(node, strange) if strange else refused_lines(func, [*given.values()])
+    return lines if any(_lines(one) & lines for one in node.body) else frozenset()
+
+
+def _is_taken(name: str, value: Any) -> bool:
+    """Whether compiled code can be given an argument."""
+    try:
+        Case((name,), (value,))
+    except SdfgError:
+        return False
+    return True
+
+
+def _lines(node: ast.stmt) -> set[int]:
+    return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+
+
+def _called(node: ast.FunctionDef, func: FunctionType) -> dict[str, FunctionType]:
+    """Functions of Python's that a function calls by names from outside."""
+    names = names_of(func)
+    own = {one.arg for one in walk(node) if isinstance(one, ast.arg)}
+    own |= {one.id for one in walk(node) if isinstance(one, ast.Name) and _is_stored(one)}
+    called = (
+        one.func.id
+        for one in walk(node)
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
+    )
+    return {
+        name: names[name]
+        for name in called
+        if name not in own and name in names and names[name] is not func and is_python(names[name])
+    }
+
+
+def _is_stored(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+class Mixed:
+    """A function some of whose statements are compiled.
+
+    Args:
+        lines: of statements that stay Python.
+    """
+
+    def __init__(self, func: FunctionType, lines: frozenset[int], compiling: Compile) -> None:
+        self._func = func
+        self._lines = lines
+        self._node = parsed(func)
+        self._compiling = compiling
+        self._helpers = _called(self._node, func)
+        self._parts: dict[str, Beside] = {}
+        self._made: Callable[..., Any] = func
+        self._make()
+
+    @property
+    def is_python(self) -> bool:
+        """Whether nothing of it is compiled."""
+        return self._made is self._func
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if any(self._now(name) is not helper for name, helper in self._helpers.items()):
+            return self._func(*args, **kwargs)
+        begun = self._slower()
+        answer = self._made(*args, **kwargs)
+        if self._slower() != begun:
+            self._make()
+        return answer
+
+    def _now(self, name: str) -> Any:
+        """What a name from outside stands for."""
+        free = self._func.__code__.co_freevars
+        if name not in free:
+            return self._func.__globals__.get(name)
+        return (self._func.__closure__ or ())[free.index(name)].cell_contents
+
+    def _slower(self) -> list[str]:
+        """Parts that are faster as Python, which costs nothing where they are not cut out."""
+        return [name for name, part in self._parts.items() if part.is_slower]
+
+    def _make(self) -> None:
+        slower = self._slower()
+        found = cut(self._node, self._lines, slower)
+        helpers = {name: f for name, f in self._helpers.items() if name not in slower}
+        if found is None and not helpers:
+            self._made = self._func
+            return
+        node = copy.deepcopy(self._node) if found is None else found.rest
+        outside: dict[str, Any] = {}
+        for part in found.parts if found else ():
+            python = remade(self._func, part, {})
+            outside[part.name] = self._part(part.name, python)
+        taken = mentioned(node) | outside.keys()
+        renamed: dict[str, str] = {}
+        for name, helper in helpers.items():
+            renamed[name] = _fresh(f"{name}_compiled", taken)
+            outside[renamed[name]] = self._part(name, helper)
+        for one in walk(node):
+            match one:
+                case ast.Call(func=ast.Name(id=name)) if name in renamed:
+                    one.func = ast.copy_location(ast.Name(renamed[name], ast.Load()), one.func)
+        node.decorator_list, node.returns = [], None
+        made = remade(self._func, node, outside)
+        made.__defaults__, made.__kwdefaults__ = self._func.__defaults__, self._func.__kwdefaults__
+        self._made = made
+
+    def _part(self, name: str, python: FunctionType) -> Beside:
+        if name not in self._parts:
+            self._parts[name] = Beside(self._compiling(python), python)
+        return self._parts[name]
+
+
+def _fresh(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+class Beside:
+    """A part, compiled and as Python: the first calls of a tiny one find out which is faster.
+
+    Attributes:
+        is_slower: whether Python was faster.
+    """
+
+    def __init__(self, compiled: Callable[..., Any], python: Callable[..., Any]) -> None:
+        self._compiled = compiled
+        self._python = python
+        self._called: Callable[..., Any] | None = None
+        self._ours: list[float] = []
+        self._theirs: list[float] = []
+        self._untimed = UNTIMED
+        self.is_slower = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._called is not None:
+            return self._called(*args, **kwargs)
+        if self._untimed:
+            self._untimed -= 1
+            return self._compiled(*args, **kwargs)
+        func, times = (
+            (self._compiled, self._ours)
+            if len(self._ours) < TIMED
+            else (self._python, self._theirs)
+        )
+        begun = time.perf_counter()
+        answer = func(*args, **kwargs)
+        times.append(time.perf_counter() - begun)
+        self._settle()
+        return answer
+
+    def _settle(self) -> None:
+        if len(self._ours) == TIMED and min(self._ours) > TINY:
+            self._called = self._compiled
+        elif len(self._theirs) == TIMED:
+            self.is_slower = min(self._theirs) < min(self._ours)
+            self._called = self._as_python if self.is_slower else self._compiled
+
+    def _as_python(self, *args: Any, **kwargs: Any) -> Any:
+        begun = time.perf_counter()
+        answer = self._python(*args, **kwargs)
+        if time.perf_counter() - begun > LONGER * min(self._theirs) + TINY:
+            self._called, self.is_slower = self._compiled, False
+        return answer
