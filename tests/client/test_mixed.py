@@ -178,3 +178,22 @@ def test_a_function_that_is_defined_anew_is_called(monkeypatch):
 def test_a_strict_one_is_compiled_as_a_whole():
     with pytest.raises(SdfgError, match="would run as Python"):
         loopbook.native(spectral, strict=True)(given(40), 0.1)
+
+
+def fitted(x, y):
+    a = x.T @ x
+    for i in range(a.shape[0]):
+        a[i, i] += 0.5
+    w = np.linalg.solve(a, x.T @ y)
+    rest = y - x @ w
+    return w, (rest * rest).mean()
+
+
+@pytest.mark.parametrize(("rows", "whole"), [(mixed.LONG, False), (9, True)])
+def test_linear_algebra_of_large_arrays_is_numpys(rows, whole):
+    compiled, args = loopbook.native(fitted), (given(rows, 4), given(rows))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InterpretedWarning)
+        answer = compiled(*args)
+    assert same(answer, fitted(*args))
+    assert (compiled.last is not None) == whole

@@ -38,7 +38,7 @@ from loopbook.client.variants.layouts import (
     stored_into,
 )
 from loopbook.client.variants.looped import Looped
-from loopbook.client.variants.mixed import mixed
+from loopbook.client.variants.mixed import mixed, with_library
 from loopbook.client.variants.positional import positional
 from loopbook.client.variants.rival import Rival
 from loopbook.client.variants.stored import put_back
@@ -50,6 +50,9 @@ from loopbook.sdfg.traced import Traced
 from loopbook.toolchain.circles import seldom_searched
 
 Variant = Compiled | Looped
+LIBRARY = "it leaves linear algebra of large arrays to NumPy"
+"""Why a function may run in part as Python although it could be compiled."""
+
 Take = Callable[[Callable[..., Any] | None], None]
 
 
@@ -174,6 +177,8 @@ class Dispatcher:
         if not self._constants.unchanged():
             self._entries = Entries()  # the short ways were those of other constants
         entries = self._entries
+        if not (self._strict or self._inner) and (python := self._with_library(bound)) is not None:
+            return python(*args, **kwargs)
         try:
             case = self._case(bound)
             variant = self._variant(case)
@@ -303,18 +308,26 @@ class Dispatcher:
         self._warn(reason, "as plain Python" if python is self.func else "in part as plain Python")
         return python(*args, **kwargs)
 
+    def _with_library(self, bound: inspect.BoundArguments) -> Callable[..., Any] | None:
+        """What leaves linear algebra of large arrays to NumPy; None where there is none."""
+        if LIBRARY not in self._pythons:
+            made = with_library(self.func, bound.arguments, self._compiling)
+            if made is None:
+                return None
+            self._pythons[LIBRARY] = made
+        return self._pythons[LIBRARY]
+
+    def _compiling(self, part: Callable[..., Any]) -> Dispatcher:
+        return Dispatcher(part, *self._builds, check=self._check)
+
     def _mixed(self, args: Sequence[Any], kwargs: Any) -> Callable[..., Any]:
         """The function with compiled parts (`loopbook.client.variants.mixed`), or itself."""
-
-        def compiling(part: Callable[..., Any]) -> Dispatcher:
-            return Dispatcher(part, *self._builds, check=self._check)
-
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError:
             return self.func
         bound.apply_defaults()
-        return mixed(self.func, bound.arguments, compiling)
+        return mixed(self.func, bound.arguments, self._compiling)
 
     def _warn(self, reason: str, how: str = "as plain Python") -> None:
         if reason not in self._said and len(self._said) < MAX_VARIANTS:

@@ -7,8 +7,11 @@ import ast
 import copy
 import time
 from collections.abc import Callable, Collection, Mapping
-from types import FunctionType
+from functools import lru_cache
+from types import FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from loopbook.client.variants.case import Case
 from loopbook.client.variants.remade import remade
@@ -54,6 +57,62 @@ def mixed(
     except LoopbookError:
         return func
     return func if found is None or found.is_python else found
+
+
+LIBRARY = frozenset((np.linalg.cholesky, np.linalg.det, np.linalg.inv, np.linalg.solve))
+"""What LAPACK does by blocks. docc takes seconds over their loops, too."""
+
+LONG = 50
+"""Length of a dimension of an argument from which on these stay NumPy's, outside of loops: systems
+of 50 take the same time either way, those of 200 0.6 to 0.3 of it (AVX-512, 2026-11-28)."""
+
+
+def with_library(
+    func: Callable[..., Any], given: Mapping[str, Any], compiling: Compile
+) -> Callable[..., Any] | None:
+    """A function that leaves linear algebra of large arrays to NumPy, compiled but for that; None
+    if it has none, or none that is large."""
+    if not isinstance(func, FunctionType) or not any(map(_is_large, given.values())):
+        return None
+    try:
+        if lines := _library_lines(func):
+            return Mixed(func, lines, compiling)
+    except LoopbookError:
+        pass
+    return None
+
+
+def _is_large(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and max(value.shape, default=0) >= LONG
+
+
+@lru_cache(maxsize=256)
+def _library_lines(func: FunctionType) -> frozenset[int]:
+    """Lines of statements outside of loops that call the `LIBRARY`."""
+    names = names_of(func)
+    waiting: list[ast.stmt] = [*parsed(func).body]
+    found: set[int] = set()
+    for one in waiting:
+        match one:
+            case ast.If() | ast.With():
+                waiting += [*one.body, *getattr(one, "orelse", ())]
+            case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Return() | ast.Expr():
+                calls = (inner.func for inner in walk(one) if isinstance(inner, ast.Call))
+                if any(_value(call, names) in LIBRARY for call in calls):
+                    found.add(one.lineno)
+    return frozenset(found)
+
+
+def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    """What a name from outside, or an attribute of one, stands for; None if it is another."""
+    value = None
+    match node:
+        case ast.Name(id=name):
+            value = names.get(name)
+        case ast.Attribute(value=owner, attr=name):
+            module = _value(owner, names)
+            value = getattr(module, name, None) if isinstance(module, ModuleType) else None
+    return value if isinstance(value, ModuleType) or callable(value) else None
 
 
 def _refused(func: FunctionType, given: Mapping[str, Any]) -> frozenset[int]:
