@@ -174,7 +174,9 @@ def native(
     of what is compiled. It may be a method.
     What cannot be compiled rightly runs as plain Python, with one
     `loopbook.errors.InterpretedWarning` for each reason: arrays that overlap in part, empty ones,
-    other types, what has no form in loops. So does an array program that is faster that way: its
+    other types. Statements without a form in loops run as Python by themselves, and the rest is
+    compiled (`loopbook.client.variants.mixed`); so do ``np.linalg.solve`` and the like of large
+    arrays, outside of loops. So does an array program that is faster that way: its
     second to fourth calls with arrays of some shapes are timed beside Python, on copies.
     For a target with threads it is compiled for one thread, too: the first call with arrays of some
     sizes finds out, on copies, which of the two is faster there.
