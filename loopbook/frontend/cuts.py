@@ -79,7 +79,15 @@ def cut(
     cutting = _Cutting(node, frozenset(refused), frozenset(without))
     node.body = cutting.body(node.body, cutting.given, whole=True)
     node.decorator_list, node.returns = [], None
-    return Cut(node, tuple(cutting.parts)) if cutting.parts else None
+    if not cutting.parts or any(_computed(one) == _computed(function) for one in cutting.parts):
+        return None  # a part that is all of it would be cut again for the same reason
+    return Cut(node, tuple(cutting.parts))
+
+
+def _computed(function: ast.FunctionDef) -> int:
+    """How many statements do more than give names back."""
+    found = (node for node in walk(function) if isinstance(node, ast.stmt))
+    return sum(not (isinstance(node, ast.Return) and _is_trivial(node)) for node in found)
 
 
 def naming(function: ast.FunctionDef, names: Collection[str]) -> frozenset[int]:
@@ -296,7 +304,8 @@ def _surely_set(body: Sequence[ast.stmt]) -> Names:
 
 def _is_trivial(node: ast.stmt) -> bool:
     """Whether nothing is computed that could be compiled."""
-    return isinstance(node, ast.Assign | ast.AnnAssign | ast.Pass) and not any(
+    kinds = ast.Assign | ast.AnnAssign | ast.Pass | ast.Return
+    return isinstance(node, kinds) and not any(
         isinstance(inner, ast.Call | ast.BinOp | ast.Compare | ast.Subscript)
         for inner in walk(node)
     )

@@ -122,6 +122,7 @@ class Liveness:
                 return live | self._loads(node)
 
     def _loop(self, node: ast.For | ast.While, live: Names) -> Names:
+        live = live | self._body(node.orelse, live)
         test = self._loads(node.iter if isinstance(node, ast.For) else node.test)
         targets = stores([node.target]) if isinstance(node, ast.For) else frozenset()
         head = live if isinstance(node, ast.For) else live | test

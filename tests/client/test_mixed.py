@@ -95,6 +95,15 @@ def ends_early(x, n):
     return total * n
 
 
+def chosen(x, name="half"):
+    ways = {"half": lambda v: v * 0.5, "twice": lambda v: v + v}
+    way = ways[name]
+    total = np.zeros(x.shape)
+    for k in range(3):
+        total = total + way(x) * k + np.sort(x)[0]
+    return str(total.shape), total
+
+
 def given(*shape):
     return np.random.default_rng(3).random(shape)
 
@@ -107,6 +116,7 @@ CALLS = {
     norms: (given(6, 5), 3),
     tiny: (given(12),),
     ends_early: (given(20), 3),
+    chosen: (given(20),),
 }
 
 

@@ -59,7 +59,7 @@ def unpacked(func: Callable[..., Any], layouts: Sequence[Layout]) -> Callable[..
             back += [(name, field) for field in form.stored]
         else:
             if isinstance(form, Record):
-                _check_unchanged(node, name)
+                _check_unchanged(node, name, form.kind)
             target = ast.Name(name, ast.Store())
             begun.append(ast.Assign([target], new.made(name, form), lineno=node.lineno))
     if back:
@@ -87,8 +87,29 @@ def _as_variables(
     return begun
 
 
-def _check_unchanged(node: ast.FunctionDef, name: str) -> None:
+CHANGING = frozenset((
+    "append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault",
+    "sort", "update",
+))  # fmt: skip
+"""Methods of lists and dicts that change them."""
+
+
+def _check_unchanged(node: ast.FunctionDef, name: str, kind: type) -> None:
+    """Raise where what was passed may be changed, be it in branches that some calls never take:
+    once these are left out, nothing else would say so."""
     for inner in ast.walk(node):
+        match inner:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method) as place) if (
+                owner == name and method in CHANGING and issubclass(kind, list | dict)
+            ):
+                raise LoweringError(
+                    f"{ast.unparse(place)}() of what the caller has too; return it instead",
+                    inner.lineno,
+                )
+            case ast.AugAssign(target=ast.Name(id=owner)) if owner == name and kind is list:
+                raise LoweringError(
+                    f"adding to {name}, which the caller has too; return it instead", inner.lineno
+                )
         match inner:
             case (
                 ast.Subscript(value=ast.Name(id=owner), ctx=ast.Store() | ast.Del())
