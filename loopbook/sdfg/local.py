@@ -36,6 +36,8 @@ class Lowering(Protocol):
         conversions: arguments that are handed over as something else, and what: a complex array as
             pairs along its last axis.
         definitions: sizes that are computed before the loops run: name and text.
+        in_line: arguments that are handed over as one line of elements: all texts above call
+            sizes what the caller's array has.
     """
 
     @property
@@ -50,6 +52,8 @@ class Lowering(Protocol):
     def conversions(self) -> Sequence[tuple[str, str]]: ...
     @property
     def definitions(self) -> Sequence[tuple[str, str]]: ...
+    @property
+    def in_line(self) -> Collection[str]: ...
 
 
 def with_local(text: str, lowered: Lowering, args: Sequence[Any]) -> str:
@@ -121,7 +125,9 @@ class _Sizes:
             for name, value in zip(parameters, args, strict=True)
             if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
         }
-        pairs = {name for name, text in lowered.conversions if ".view(" in text}
+        self._in_line = {*lowered.in_line}
+        pairs = {name for name, text in lowered.conversions if ".view(np.float" in text}
+        pairs -= self._in_line
         self._halves = {
             (name, value.ndim - 1)
             for name, value in zip(parameters, args, strict=True)
@@ -198,9 +204,9 @@ class _Sizes:
             case ast.Subscript(
                 value=ast.Attribute(value=ast.Name(id=name), attr="shape"),
                 slice=ast.Constant(value=int() as axis),
-            ) if (self._places.get(name, -1), axis) in self.names:
-                if (name, axis) in self._halves:
-                    return self._half(node)
+            ) if name in self._in_line or (self._places.get(name, -1), axis) in self.names:
+                if name in self._in_line or (name, axis) in self._halves:
+                    return self._other(node)
                 return self.names[self._places[name], axis]
             case ast.Call(func=ast.Name(id="max"), args=[size, ast.Constant(value=0)]):
                 return self._size(size)  # compiled code is called with no empty array
@@ -220,9 +226,9 @@ class _Sizes:
                 return f"({self._size(left)} {sign} {self._size(right)})"
         raise _UnknownError(ast.unparse(node))
 
-    def _half(self, size: ast.expr) -> str:
-        """How many complex numbers an axis has, of which docc is shown pairs: it knows that size
-        where it is an argument."""
+    def _other(self, size: ast.expr) -> str:
+        """A size that docc is not shown, of an axis of complex numbers, of which it has pairs, or
+        of an array that it has in one line: it knows that size where it is an argument."""
         name = self._defined.get(ast.unparse(size), "")
         if name in self.numbers:
             return name

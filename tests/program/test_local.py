@@ -129,6 +129,7 @@ def noted(
         guards=guards,
         conversions=(),
         definitions=(),
+        in_line=(),
     )
     text = with_local(trace(kernel, args), lowered, args)
     return json.loads(json.loads(text)["metadata"].get(LOCAL, "{}"))
@@ -227,6 +228,36 @@ def test_two_numbers_that_are_one_size_are_one(sizes):
         n, m = sizes[0] + more[0], sizes[1] + more[1]
         for one, other in zip(compiled(n, m, 3), square_planes(n, m, 3), strict=True):
             np.testing.assert_allclose(one, other)
+
+
+def without_debts(A, B):
+    line = A.ravel()
+    line[np.flatnonzero(line < 0)] = 0
+    return A.T
+
+
+def doubled_diagonal(A, B):
+    line = A.reshape(-1)
+    line[:: A.shape[1] + 1] *= 2
+    return A[:, ::-1] + B, A[::-1] * 1
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype"),
+    [
+        *((without_debts, dtype) for dtype in (np.float64, np.uint64, np.int64)),
+        *((doubled_diagonal, dtype) for dtype in (np.float64, np.complex128, np.uint64)),
+    ],
+)
+@pytest.mark.parametrize("shape", [(6, 4), (7, 6), (2, 3)])
+def test_rows_of_what_is_made_are_no_rows_of_a_line(function, dtype, shape):
+    """The kernel has all elements in one line, and their number is not that of the rows."""
+    A, B = (random(*shape) * 9 - 2).astype(dtype), random(*shape).astype(dtype)
+    given, expected = A.copy(), function(A, B)
+    found = loopbook.native(function, strict=True)(given, B)
+    np.testing.assert_array_equal(given, A)
+    for one, other in zip([*found], [*expected], strict=True):
+        np.testing.assert_allclose(one, other)
 
 
 def between(A, w, B):
