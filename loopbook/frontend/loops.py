@@ -118,7 +118,8 @@ def _homes(t: Translator, node: ast.For | ast.While) -> list[tuple[str, bool]]:
 def _loop(
     t: Translator, node: ast.For, start: Int, stop: Int, step: int, item: Callable[[Int], Value]
 ) -> None:
-    if is_empty(stop - start if step > 0 else start - stop):
+    count = stop - start if step > 0 else start - stop
+    if is_empty(count) or (_leaves_given(t, node) and t.code.facts.nonnegative(count - 1) is False):
         return
     t.settle_all()
     begin_again = _beginning(t)
@@ -139,6 +140,18 @@ def _loop(
         begin_again()
         _each(t, node, [item(start)])
         _rolled(t, node, start + 1, stop, step, item)
+
+
+def _leaves_given(t: Translator, node: ast.For) -> bool:
+    """Whether a name is the caller's array until a loop assigns another one: what is asked for
+    behind a loop that does not come by is that very array, and no copy of it."""
+    found = (t.frame.env.get(name) for name, empty in _homes(t, node) if not empty)
+    return any(
+        isinstance(value, Array)
+        and value.view is not None
+        and value.view.buffer.place == "argument"
+        for value in found
+    )
 
 
 def _beginning(t: Translator) -> Callable[[], None]:

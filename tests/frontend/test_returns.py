@@ -85,6 +85,26 @@ def test_an_argument_that_all_returns_give_is_given_itself(body, seed):
             assert [one is a for a in args] == [other is a for a in args]
 
 
+CHANGED = [
+    "for _ in range(n):\n    x = x * 2\nreturn x, y",
+    "for i in range(0, 2 * n, 2):\n    x, y = x + y, x - i\nreturn y, x",
+    "for i in range(n, 0, -1):\n    t = x + y\n    for k in range(i):\n        y = t * k\n"
+    "    x = t\nreturn x, y",
+    "for v in z[:n]:\n    x = x + v\nreturn x, y",
+]
+
+
+@pytest.mark.parametrize("body", CHANGED)
+@pytest.mark.parametrize("n", [0, 3])
+def test_a_loop_that_does_not_come_by_leaves_the_argument(body, n):
+    func, args = function(body, "x, y, z, n"), [data(6), data(6, seed=5), data(9), n]
+    lowered = check(func, *args)
+    given = [[one is a for a in args] for one in func(*args)]
+    assert [[one is a for a in args] for one in lowered.plain(*args)] == given
+    assert n or all(map(any, given))
+    assert not lowered.holds(*args[:3], 3 - n)
+
+
 def test_a_name_that_is_bound_again_is_returned_as_it_was():
     body = "if x[0] > 0:\n    return y\ny = x * 2\nreturn y"
     for seed in range(3):
