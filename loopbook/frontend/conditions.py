@@ -224,6 +224,9 @@ def conditional(t: Translator, node: ast.IfExp) -> Value:
         del code.temporaries[made:]
         return _one_of(t, node, condition)
     if isinstance(one, Tup) and isinstance(other, Tup) and len(one.items) == len(other.items):
+        if any(isinstance(item, Array) for item in (*one.items, *other.items)):
+            del code.temporaries[made:]
+            return _one_of(t, node, condition, one)
         return _items_of(t, condition, (first, one), (second, other))
     left, right = t.number(one), t.number(other)
     if not first and not second:
@@ -290,25 +293,36 @@ def _side(t: Translator, node: ast.expr) -> Value:
     return settled(t.expr(node))
 
 
-def _one_of(t: Translator, node: ast.IfExp, condition: Scalar) -> Value:
-    """One of two arrays, in memory of its own."""
+def _one_of(t: Translator, node: ast.IfExp, condition: Scalar, like: Tup | None = None) -> Value:
+    """One of two arrays, in memory of its own.
+
+    Args:
+        like: one of two tuples of arrays and numbers, if it is those.
+    """
     code = t.code
     t.settle_all()
     condition = code.let(condition) if "[" in condition.text else condition
-    name = code.fresh("chosen_")
-    t.frame.made.add(name)
+    names = [code.fresh("chosen_") for _ in (like.items if like else "1")]
+    t.frame.made |= {*names}
+
+    def choose(side: ast.expr) -> None:
+        value = t.expr(side)
+        items = value.items if like and isinstance(value, Tup) else [value]
+        for name, item in zip(names, items, strict=True):
+            t.bind(name, item)
 
     def run() -> None:
         known = list(t.aliases.known)
         with code.indented(f"if {condition.text}:"):
-            t.bind(name, t.expr(node.body))
+            choose(node.body)
         then, t.aliases.known = t.aliases.known, known
         with code.indented("else:"):
-            t.bind(name, t.expr(node.orelse))
+            choose(node.orelse)
         t.aliases.known = [*then, *(a for a in t.aliases.known if a not in then)]
 
-    t.with_homes([(name, True)], run)
-    return t.frame.env.pop(name)
+    t.with_homes([(name, True) for name in names], run)
+    found = [t.frame.env.pop(name) for name in names]
+    return like.of(found) if like else found[0]
 
 
 def as_branches(t: Translator, node: ast.Assign) -> ast.If | None:

@@ -312,6 +312,8 @@ def _known(t: Translator, source: Value, most: int) -> Sequence[Value]:
 
     if isinstance(source, Tup):
         return source.each()
+    if isinstance(source, Thing) and isinstance(source.value, str):
+        return [Thing(letter) for letter in source.value]
     if isinstance(source, Thing) and isinstance(source.value, Range):
         ends = source.value
         span = (ends.stop - ends.start).constant

@@ -62,6 +62,8 @@ def for_(t: Translator, node: ast.For) -> None:
         _loop(t, node, ZERO, rows.count, 1, rows.item)
     elif isinstance(iterable, Tup):
         _each(t, node, iterable.each())
+    elif isinstance(iterable, Thing) and isinstance(iterable.value, str):
+        _each(t, node, map(Thing, iterable.value))
     else:
         raise t.code.fail(f"a loop over {ast.unparse(node.iter)}; use range")
 

@@ -59,10 +59,11 @@ def lift(
     """
     code = t.code
     given: list[Scalar | Array] = []
+    beside = any(isinstance(operand, Array) for operand in operands)
     for operand in operands:
         if isinstance(operand, Array):
             given.append(nests.force(code, operand))
-        elif isinstance(operand, Tup):
+        elif isinstance(operand, Tup) or (isinstance(operand, Listing) and beside):
             given.append(t.array(operand))
         else:
             given.append(t.number(operand))

@@ -74,14 +74,60 @@ def _handed_on(node: ast.AST, names: Collection[str]) -> Iterator[ast.Name]:
 
 def with_flags(body: Sequence[ast.stmt], parameters: Collection[str] = ()) -> list[ast.stmt]:
     """The statements with a flag for each such name; `body` itself stays what it is."""
-    names = optional_names(body, parameters)
+    begun = _one_by_one(body)
+    names = optional_names(begun, parameters)
     if not names:
         return list(body)
+    body = begun
     made = [_Flagged(names).visit(copy.deepcopy(node)) for node in body]
     flat: list[ast.stmt] = []
     for one in made:
         flat += one if isinstance(one, list) else [one]
     return flat
+
+
+def _one_by_one(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """``best, place = 1.0, None``, and what else is assigned to such names in a tuple, name by
+    name, where what is assigned reads none of them."""
+    none = {
+        target.id
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Assign)
+        for target, value in _pairs(node)
+        if isinstance(target, ast.Name) and _is_none(value)
+    }
+    parted = _Apart(none) if none else None
+    return [made for node in body for made in (parted.stay(node) if parted else [node])]
+
+
+def _pairs(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
+    """Targets in a tuple with what each is assigned."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=to)], value=ast.Tuple(elts=values)):
+            if len(to) == len(values) and not any(
+                isinstance(n, ast.Starred) for n in (*to, *values)
+            ):
+                return list(zip(to, values, strict=True))
+    return []
+
+
+class _Apart(ast.NodeTransformer):
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+
+    def stay(self, node: ast.stmt) -> list[ast.stmt]:
+        """What stands for a statement, which itself stays what it is."""
+        made = self.visit(copy.deepcopy(node))
+        return made if isinstance(made, list) else [made]
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+        pairs = _pairs(node)
+        own = {target.id for target, _ in pairs if isinstance(target, ast.Name)}
+        read = {n.id for _, value in pairs for n in ast.walk(value) if isinstance(n, ast.Name)}
+        if len(own) < len(pairs) or own & read or not own & self._names:
+            return node
+        return [_assigned(target, value, node) for target, value in pairs]
 
 
 def _is_none(node: ast.expr) -> bool:

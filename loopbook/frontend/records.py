@@ -110,6 +110,21 @@ class Method:
     owner: Fields
 
 
+@dataclass(frozen=True)
+class Replacing:
+    """``_replace`` of a named tuple."""
+
+    owner: Fields
+
+    def __call__(self, t: Translator, **items: Value) -> Fields:
+        """The same with other items."""
+        if new := items.keys() - {*self.owner.names}:
+            raise t.code.fail(f"a {self.owner.kind.__name__} has no {min(new)}")
+        fixed = {name: t.fixed(item) for name, item in items.items()}
+        kept = zip(self.owner.names, self.owner.items, strict=True)
+        return replace(self.owner, items=tuple(fixed.get(n, item) for n, item in kept), given=False)
+
+
 def made(making: Making, items: Iterable[Value]) -> Fields:
     """The record that `making` would make."""
     return Fields(tuple(items), making.kind is list, making.names, making.kind, True)
@@ -168,6 +183,8 @@ def attribute(t: Translator, owner: Fields, name: str) -> Value:
 
     if name in owner.names:
         return owner.item(name)
+    if issubclass(owner.kind, tuple) and name in ("_replace", "_fields"):
+        return Thing(Replacing(owner)) if name == "_replace" else wrapped(owner.names)
     found = inspect.getattr_static(owner.kind, name, None)
     if isinstance(found, FunctionType):
         return Thing(Method(found, owner))
@@ -185,5 +202,6 @@ def _article(kind: type) -> str:
 
 
 __all__ = [
-    "Fields", "Making", "Method", "attribute", "displayed", "is_record", "made", "named", "of_call",
+    "Fields", "Making", "Method", "Replacing", "attribute", "displayed", "is_record", "made",
+    "named", "of_call",
 ]  # fmt: skip

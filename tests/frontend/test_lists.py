@@ -36,6 +36,12 @@ LISTS = [
     "    if 0 <= i < 9 and seen[i] == 0:\n        seen[i] = k\n"
     "        todo.extend([(i + d, k + 1) for d in (-2, 1)])\nreturn seen",
     "o = [s, 2.0]\no += x[:2]\nreturn o",
+    "o = []\nfor v in x:\n    o.append(abs(v) + 1)\n"
+    "return np.log(o), x * o, o + x, np.sqrt(o)[None]",
+    "o = []\nfor i in range(3):\n    o.append(x[i:].sum())\n"
+    "return np.hypot(o, A[0, :3]), A[:, :3] > o",
+    "return np.array([ord(c) for c in 'aeiou']), {c: s * ord(c) for c in 'xy'}['y']",
+    "n = 0\nfor c in 'hello':\n    n += ord(c) * (c != 'l')\nreturn n",
     "return np.array([v.sum() for v in A]), [float(v) * 2 for v in x]",
     "return np.array([[i * 3 + j for j in range(4)] for i in range(5)])",
     "return np.array([x[i] for i in range(len(x)) if x[i] > 0]), sum(v * v for v in x)",

@@ -21,6 +21,10 @@ BODIES = {
     "return y",
     "equal to nothing": "p = None\nn = 0\nfor v in k:\n    if v == p: n += 1\n"
     "    if p != v: n += 10\n    p = v\n    if v == 2: p = None\nreturn n",
+    "with a number": "b, p = 9.0, None\nfor i, v in enumerate(x):\n    if v < b: b, p = v, i\n"
+    "return b, p",
+    "swapped": "p, q = None, 0.0\nfor v in x:\n    if p is not None: q, p = p, q\n    p = v\n"
+    "return p, q",
     "in a function of ours": "def f(z):\n    b = None\n    for v in z:\n"
     "        if b is None or v > b: b = v\n    return b\nreturn f(x) + f(y)",
 }

@@ -31,6 +31,8 @@ STACK = data(3, 4, 4) + 4 * np.eye(4)
 
 BODIES = [
     "p = Pair(x * 2, high=y)\na, b = p\nx[0] = 5\nreturn a + p.high * p[0], len(p)",
+    "p = Pair(x, y)._replace(high=x * 2)\nx[0] = 5\nreturn p.high + p.low, len(p._fields)",
+    "p = Pair(1.0, 2)\nfor v in x:\n    p = p._replace(low=p.low + v)\nreturn p.low * p.high",
     "s = Step(0.5)\nreturn x * s.all() + s.count, hasattr(s, 'size'), isinstance(s, Step)",
     "if y[0] > 0:\n    p = Pair(y.sum())\nelse:\n    p = Pair(1.0, 3.0)\nreturn p.low * p.high",
     "i = [slice(None)] * A.ndim\ni[1] = slice(1, None)\ni[-2] = 0\nreturn A[tuple(i)]",

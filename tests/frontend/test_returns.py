@@ -113,6 +113,21 @@ def test_a_name_that_is_bound_again_is_returned_as_it_was():
     check(function(body, "x"), data(6))
 
 
+CHOSEN = [
+    "a, b = (x, y[0]) if x[0] > y[1] else (y * 2, s)\nreturn a * 2, b, a",
+    "x[1:], z[0] = (y[:-1], s) if s > y[0] else (y[:-1] * 2, y[1])\nreturn x",
+    "a, b = x + 1, y + 1\nfor i in range(3):\n"
+    "    a, b = (b, a) if x[i] > 0 else (a * 2, b) if y[i] > 0 else (a - b, b + a)\nreturn a, b",
+]
+
+
+@pytest.mark.parametrize("body", CHOSEN)
+@pytest.mark.parametrize("seed", range(4))
+def test_one_of_two_tuples_may_hold_arrays(body, seed):
+    x, y, z = (data(5, seed=seed + n) for n in (0, 5, 9))
+    check(function(body, "x, y, z, s"), x, y, z, 0.3)
+
+
 BOXED = [
     "return np.where(s > 0, x.max(), 2.0), np.where(s > 0, 1, 2), np.where(s > 0, 1, 2) + 1",
     "return np.array(s), np.asarray(x.sum()), np.array(2), np.asarray(x[0]) * 2",

@@ -33,6 +33,17 @@ def with_default(a, b=None, mode=""):
     return 2.0 * a if not b and a > 2 else a
 
 
+def changes_of_truth(x, A):
+    b = x > 0.5
+    return np.diff(b), np.flatnonzero(np.diff(b)), np.diff(b, n=2), np.diff(A > 0, axis=0)
+
+
+def test_neighbouring_truth_values_differ_or_do_not():
+    random = np.random.default_rng(1)
+    check(changes_of_truth, random.random(9), random.normal(size=(4, 5)))
+    check(changes_of_truth, random.random(3), random.normal(size=(2, 1)))
+
+
 @pytest.mark.parametrize("value", [True, False, np.True_, 1, 1.0])
 def test_truth_values_are_told_from_numbers(value):
     check(is_true, value)

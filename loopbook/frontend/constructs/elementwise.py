@@ -28,7 +28,7 @@ from loopbook.frontend.operators import lift
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, lowers
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import BOOL
-from loopbook.frontend.values import Array, Pair, Scalar, Thing, Value, boxed
+from loopbook.frontend.values import Array, Listing, Pair, Scalar, Thing, Value, boxed
 
 Form = Callable[..., Scalar]
 
@@ -54,7 +54,8 @@ def ufunc(*functions: Any, cost: int = 1) -> Callable[[Form], Form]:
             return into(t, out, result if kind is None else cast(t, result, kind), where)
 
         def strong(t: Translator, *args: Value, **kwargs: Value) -> Value:
-            """NumPy's functions give NumPy's numbers, also of Python's."""
+            """NumPy's functions give NumPy's numbers, of Python's too, and of lists arrays."""
+            args = tuple(t.array(arg) if isinstance(arg, Listing) else arg for arg in args)
             result = lowering(t, *args, **kwargs)
             return cast(t, result, result.dtype) if _weak(result) else result
 

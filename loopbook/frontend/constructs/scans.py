@@ -185,9 +185,9 @@ def diff(
         less = array.shape[place] - 1
         if (some := t.code.facts.nonnegative(less)) is not True:
             less = ZERO if some is False else t.code.raised_to_nought(less)
-        array = t.array(
-            operate(t, ast.Sub, part(array, place, ONE, less), part(array, place, ZERO, less))
-        )
+        sides = part(array, place, ONE, less), part(array, place, ZERO, less)
+        ones = FUNCTIONS[np.not_equal] if array.dtype.kind == "b" else None  # NumPy's word for it
+        array = t.array(ones(t, *sides) if ones else operate(t, ast.Sub, *sides))
     return array
 
 
