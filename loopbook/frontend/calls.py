@@ -87,8 +87,8 @@ def call(
             return records.made(target, args)
         if isinstance(target, records.Method):
             return inline(t, target.function, [target.owner, *args], kwargs)
-        if isinstance(target, records.Replacing) and not args:
-            return target(t, **kwargs)
+        if isinstance(target, records.Replacing):
+            return target(t, *args, **kwargs)
         if records.is_record(target):
             return records.of_call(t, target, args, kwargs)
         from loopbook.frontend.constructs.calling import called_object

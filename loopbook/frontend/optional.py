@@ -113,7 +113,7 @@ def _pairs(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
 
 
 class _Apart(ast.NodeTransformer):
-    def __init__(self, names: Collection[str]) -> None:
+    def __init__(self, names: set[str]) -> None:
         self._names = names
 
     def stay(self, node: ast.stmt) -> list[ast.stmt]:

@@ -116,8 +116,10 @@ class Replacing:
 
     owner: Fields
 
-    def __call__(self, t: Translator, **items: Value) -> Fields:
+    def __call__(self, t: Translator, *args: Value, **items: Value) -> Fields:
         """The same with other items."""
+        if args:
+            raise t.code.fail("_replace() of what has no name")
         if new := items.keys() - {*self.owner.names}:
             raise t.code.fail(f"a {self.owner.kind.__name__} has no {min(new)}")
         fixed = {name: t.fixed(item) for name, item in items.items()}
