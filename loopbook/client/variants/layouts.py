@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import FunctionType
@@ -17,15 +17,17 @@ from typing import Any
 import numpy as np
 
 from loopbook.client.variants.case import ALL_SCALARS, THINGS
+from loopbook.client.variants.methods import Held, spelled_out
 from loopbook.client.variants.stored import (
+    Owner,
     field_of,
+    is_given_back,
     read_fields,
     replaced_at_times,
     replaced_fields,
     stored_fields,
 )
 from loopbook.errors import LoweringError
-from loopbook.frontend.inline import parsed
 
 MOST_ITEMS = 16
 """Longer lists are no arguments of their own each."""
@@ -45,6 +47,8 @@ class Record:
         stored: what the function stores into.
         arrays: which items are arrays, if it stores into any.
         all: whether those are all of its items.
+        flagged: which of what is stored some calls leave as it is.
+        returned: whether the function may return it.
     """
 
     kind: type
@@ -54,6 +58,13 @@ class Record:
     stored: tuple[Any, ...] = ()
     arrays: frozenset[Any] | None = None
     all: bool = True
+    flagged: tuple[Any, ...] = ()
+    returned: bool = False
+
+
+def is_owner(form: Layout) -> bool:
+    """Whether the object itself is needed after a call."""
+    return isinstance(form, Record) and bool(form.stored or form.returned)
 
 
 class Called:
@@ -103,14 +114,14 @@ class Wanted:
         kinds = [p.kind for p in signature.parameters.values()]
         self._any = any(kind in (kind.VAR_POSITIONAL, kind.VAR_KEYWORD) for kind in kinds)
         self.count = 0 if self._any else len(kinds)
-        self._found: list[_Uses] | None = None
+        self._found: dict[Any, list[_Uses]] = {}
 
     def packed(self, args: Sequence[Any]) -> tuple[Layout, ...] | None:
         """The layouts of arguments among which there are some that compiled code cannot take as
         they are; None if there are none."""
         if not self._any and not any(_is_packed(value) for value in args):
             return None
-        found = self._fields()
+        found = self._fields(args)
         if any(uses.stored for uses in found) and len({*map(id, args)}) < len(args):
             own = [id(value) for value in args if _is_packed(value)]
             if len({*own}) < len(own):
@@ -120,16 +131,36 @@ class Wanted:
             for value, uses in zip(args, found, strict=True)
         )
 
-    def _fields(self) -> list[_Uses]:
-        if self._found is None:
-            names = list(self._signature.parameters)
+    def _fields(self, args: Sequence[Any]) -> list[_Uses]:
+        names = list(self._signature.parameters)
+        kinds = {
+            name: Held(type(value), frozenset(vars(value)), _arrays_in(vars(value)))
+            for name, value in zip(names, args, strict=True)
+            if _is_packed(value) and hasattr(value, "__dict__") and not _is_function(value)
+        }
+        key = tuple(kinds.items())
+        if key not in self._found:
             try:
-                node = parsed(self._func)
+                node, _ = spelled_out(self._func, kinds)
             except LoweringError:
-                self._found = [_Uses() for _ in names]
+                self._found[key] = [_Uses() for _ in names]
             else:
-                self._found = [_uses_of(node, name) for name in names]
-        return self._found
+                self._found[key] = [_uses_of(node, name) for name in names]
+        return self._found[key]
+
+
+def _arrays_in(items: Mapping[Any, Any]) -> frozenset[Any]:
+    return frozenset(name for name, item in items.items() if isinstance(item, np.ndarray))
+
+
+def held(func: Callable[..., Any], layouts: Sequence[Layout]) -> dict[str, Held]:
+    """What objects among arguments of these layouts hold."""
+    pairs = zip(inspect.signature(func).parameters, layouts, strict=True)
+    return {
+        name: Held(form.kind, frozenset((*form.names, *form.stored)), form.arrays or frozenset())
+        for name, form in pairs
+        if isinstance(form, Record) and not issubclass(form.kind, tuple | list | dict)
+    }
 
 
 @dataclass(frozen=True)
@@ -141,24 +172,28 @@ class _Uses:
         stored: those that it stores into.
         replaced: those of them that it does not only change in place.
         at_times: those of them that some calls leave as they are.
+        returned: whether it is returned itself.
     """
 
     read: frozenset[Any] | None = None
     stored: tuple[Any, ...] = ()
     replaced: frozenset[Any] = frozenset()
     at_times: frozenset[Any] = frozenset()
+    returned: bool = False
 
 
 def _uses_of(node: ast.FunctionDef, name: str) -> _Uses:
     """What a function does with the argument of a name."""
     uses = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+    returned = len(is_given_back(node, name))
     fields = [field_of(inner) for inner in ast.walk(node)]
     stored = stored_fields(node, name)
-    if uses != sum(field is not None and field[0] == name for field in fields):
-        return _Uses(None, stored)
+    if uses - returned != sum(field is not None and field[0] == name for field in fields):
+        return _Uses(None, stored, returned=returned > 0)
     return _Uses(
-        read_fields(node, name), stored, replaced_fields(node, name), replaced_at_times(node, name)
-    )
+        read_fields(node, name), stored, replaced_fields(node, name), replaced_at_times(node, name),
+        returned > 0,
+    )  # fmt: skip
 
 
 def _is_packed(value: Any) -> bool:
@@ -206,17 +241,16 @@ def layout(value: Any, uses: _Uses = _Uses()) -> Layout:
     if type(value) is list:
         if len(value) > MOST_ITEMS:
             raise LoweringError("a list of many items as an argument; pass an array")
-        return Record(list, tuple(range(len(value))), tuple(map(layout, value)))
+        inner = tuple(map(layout, value))
+        return Record(list, tuple(range(len(value))), inner, returned=uses.returned)
     if _is_function(value):
         return Called(value)
     if not _is_packed(value):
         return None
     items, wanted = _items_of(value), uses.read
     rest = frozenset() if wanted is None else wanted - items.keys()
-    arrays = {name for name, item in items.items() if isinstance(item, np.ndarray)}
+    arrays = _arrays_in(items)
     stored = tuple(n for n in uses.stored if n in uses.replaced or n not in arrays)
-    if arrays & uses.at_times:  # a copy would take the place of one that others may have, too
-        stored = ()
     if stored and _may_be_stored(value, stored, rest, wanted is None):
         rest = frozenset()
     elif stored:
@@ -231,8 +265,13 @@ def layout(value: Any, uses: _Uses = _Uses()) -> Layout:
             if (_can_be_passed(item) if whole or wanted is None else name in wanted)
         }
     inner = tuple(map(layout, items.values()))
-    known = frozenset(arrays) if uses.stored else None
-    return Record(type(value), tuple(items), inner, whole, stored, known, wanted is None)
+    # A copy must not take the place of one that others may have, too.
+    flagged = tuple(name for name in stored if name in arrays and name in uses.at_times)
+    returned = uses.returned and not isinstance(value, tuple)
+    return Record(
+        type(value), tuple(items), inner, whole, stored, arrays if uses.stored else None,
+        wanted is None, flagged, returned,
+    )  # fmt: skip
 
 
 def _may_be_stored(
@@ -312,11 +351,10 @@ def _inner(value: Any, form: Layout) -> Sequence[Any]:
     return items(held, form.items)
 
 
-def stored_into(
-    values: Sequence[Any], layouts: Sequence[Layout]
-) -> list[tuple[Any, Sequence[Any]]]:
-    """Arguments that a function stores into, each with the names of what is to be stored."""
-    pairs = zip(values, layouts, strict=True)
+def stored_into(values: Sequence[Any], layouts: Sequence[Layout]) -> list[Owner]:
+    """Arguments that a function stores into, or may return."""
     return [
-        (value, form.stored) for value, form in pairs if isinstance(form, Record) and form.stored
+        Owner(value, form.stored, form.flagged)
+        for value, form in zip(values, layouts, strict=True)
+        if isinstance(form, Record) and is_owner(form)
     ]

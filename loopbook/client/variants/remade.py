@@ -1,4 +1,4 @@
-"""Functions made of syntax trees."""
+"""Functions of other trees, with what the ones that they are made of know of outside."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def remade(func: FunctionType, node: ast.FunctionDef, outside: Mapping[str, Any]) -> FunctionType:
-    """A function of a tree, with the globals of another function and what that closes over.
+    """A function of this tree, with the globals of another and what that closes over.
 
     Args:
         outside: what it closes over besides.

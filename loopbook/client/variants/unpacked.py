@@ -18,19 +18,21 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-from loopbook.client.variants.layouts import Called, Layout, Record
+from loopbook.client.variants.layouts import Called, Layout, Record, held, is_owner
+from loopbook.client.variants.methods import spelled_out
 from loopbook.client.variants.remade import remade
 from loopbook.client.variants.stored import (
     Field,
     check_stores,
+    return_signs,
     returning,
+    sign,
 )
 from loopbook.errors import LoweringError
-from loopbook.frontend.inline import parsed
 from loopbook.frontend.records import Making
 from loopbook.syntax import mentioned
 
@@ -43,12 +45,15 @@ def unpacked(func: Callable[..., Any], layouts: Sequence[Layout]) -> Callable[..
     """
     if not isinstance(func, FunctionType):
         raise LoweringError("a tuple, given to what is no function written with def")
-    node = copy.deepcopy(parsed(func))
+    node, outside = spelled_out(func, held(func, layouts))
+    node = copy.deepcopy(node)
     names = _parameters(node)
-    new = _Parameters(mentioned(node) | set(names))
+    new = _Parameters(mentioned(node) | set(names), outside)
     begun: list[ast.stmt] = []
     own: dict[Field, str] = {}
     back: list[Field] = []
+    flags: dict[Field, str] = {}
+    given: dict[str, str] = {}
     for name, form in zip(names, layouts, strict=True):
         if form is None:
             new.parameters.append(ast.arg(name))
@@ -57,14 +62,19 @@ def unpacked(func: Callable[..., Any], layouts: Sequence[Layout]) -> Callable[..
         elif isinstance(form, Record) and form.stored:
             begun += _as_variables(name, form, new, own)
             back += [(name, field) for field in form.stored]
+            flags |= {(name, field): new.fresh(f"has_{field}") for field in form.flagged}
         else:
             if isinstance(form, Record):
                 _check_unchanged(node, name, form.kind)
             target = ast.Name(name, ast.Store())
             begun.append(ast.Assign([target], new.made(name, form), lineno=node.lineno))
+        if isinstance(form, Record) and is_owner(form):
+            given[name] = sign(len(given))
+    if given:
+        return_signs(node, given)
     if back:
         check_stores(node, dict.fromkeys(name for name, _ in back))
-        returning(node, own, [own[field] for field in back])
+        returning(node, own, [own[field] for field in back], flags)
     node.args = ast.arguments([], new.parameters, None, [], [], None, [])
     node.body, node.decorator_list, node.returns = [*begun, *node.body], [], None
     return remade(func, node, new.outside)
@@ -134,10 +144,10 @@ def _parameters(node: ast.FunctionDef) -> list[str]:
 class _Parameters:
     """New parameters, and what the function reads from outside besides."""
 
-    def __init__(self, taken: set[str]) -> None:
+    def __init__(self, taken: set[str], outside: Mapping[str, Any]) -> None:
         self._taken = taken
         self.parameters: list[ast.arg] = []
-        self.outside: dict[str, Any] = {}
+        self.outside: dict[str, Any] = dict(outside)
 
     def made(self, name: str, form: Layout) -> ast.expr:
         """The value of what was passed, out of new parameters."""
@@ -167,3 +177,9 @@ class _Parameters:
             own += "_"
         self._taken.add(own)
         return own
+<<<<<<< HEAD
+=======
+
+
+__all__ = ["unpacked"]
+>>>>>>> 2895405f (Methods of what was passed may store into it, an array that some calls replace may be stored into, and what was passed may be returned)
