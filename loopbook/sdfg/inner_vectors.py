@@ -52,10 +52,10 @@ def _is_written_out(loop: Loop) -> bool:
         return True
     known = loop.bounds
     width = known.width() if len(known.lows) == len(known.highs) == known.step == 1 else None
-    return width is not None and LANES <= width <= SHORT and _goes_along_memory(loop)
+    return width is not None and LANES <= width <= SHORT and goes_along_memory(loop)
 
 
-def _goes_along_memory(loop: Loop) -> bool:
+def goes_along_memory(loop: Loop) -> bool:
     """Whether a loop's iterations touch elements that lie beside each other, or the same: where
     they do not, vectors of the loop around may gather less."""
     own = loop.variable

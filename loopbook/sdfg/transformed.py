@@ -41,6 +41,7 @@ from loopbook.sdfg.short_words import with_short_words
 from loopbook.sdfg.stores_behind import with_stores_behind
 from loopbook.sdfg.sunk_stores import keep_stores_apart
 from loopbook.sdfg.threads import improve_threads
+from loopbook.sdfg.vectors_beside import with_vectors_beside
 from loopbook.steps import Step
 from loopbook.steps.workbench import StepPair, Workbench
 from loopbook.steps.workbench import Transformed as Tried
@@ -158,7 +159,7 @@ def of_docc(sdfg: StructuredSDFG, *, late: bool) -> tuple[StructuredSDFG, Progra
 
 def _served(tree: Program) -> Program:
     """A program with what is done to served ones alone."""
-    plain = with_elements_together(with_scalars_for_cells(tree))
+    plain = with_elements_together(with_scalars_for_cells(with_vectors_beside(tree)))
     apart = with_stores_behind(with_plain_remainders(plain))
     return with_early_loads(apart)
 
