@@ -177,9 +177,3 @@ class _Parameters:
             own += "_"
         self._taken.add(own)
         return own
-<<<<<<< HEAD
-=======
-
-
-__all__ = ["unpacked"]
->>>>>>> 2895405f (Methods of what was passed may store into it, an array that some calls replace may be stored into, and what was passed may be returned)
