@@ -206,6 +206,8 @@ class _Cutting:
         # A function of its own may read what is others' by the time that it is called.
         if not needed <= known or self._functions & (needed | frozenset(out)):
             return run
+        if not tail and (shared := _shared(run, after) & frozenset(out)):
+            return self._without_views(run, shared, known)
         name = self._fresh(f"{self._name}_{run[0].lineno}_to_{run[-1].end_lineno}")
         if name in self._without:
             return run
@@ -235,11 +237,82 @@ class _Cutting:
         target = targets[0] if len(out) == 1 else ast.Tuple([*targets], ast.Store())
         return [ast.Assign([target], call, lineno=run[0].lineno)]
 
+    def _without_views(self, run: list[ast.stmt], shared: Names, known: Names) -> list[ast.stmt]:
+        """Neighbours of which some give names what may be parts of others' arrays. These stay
+        Python: what a part gives back has memory of its own."""
+        for place, one in enumerate(run):
+            if any(targets & shared for targets, _ in _views(one)):
+                if not isinstance(one, ast.Assign | ast.AnnAssign):
+                    return run
+                before = self._cut_out(run[:place], known, tail=False)
+                known = known | _surely_set(run[: place + 1])
+                return [*before, one, *self._cut_out(run[place + 1 :], known, tail=False)]
+        return run
+
     def _fresh(self, hint: str) -> str:
         while hint in self._taken:
             hint += "_"
         self._taken |= {hint}
         return hint
+
+
+_VIEWS = frozenset((
+    "T", "mT", "real", "imag", "flat", "reshape", "ravel", "transpose", "swapaxes", "view",
+    "squeeze", "diagonal", "asarray", "atleast_1d", "atleast_2d", "atleast_3d", "moveaxis",
+    "expand_dims", "broadcast_to", "broadcast_arrays", "split", "array_split", "hsplit", "vsplit",
+    "asanyarray", "ascontiguousarray", "rollaxis", "flip", "fliplr", "flipud", "rot90", "require",
+    "sliding_window_view", "as_strided", "nan_to_num", "astype", "diag",
+))  # fmt: skip
+"""Attributes and functions whose results may share memory with what they are of."""
+
+_NUMBERS = frozenset(("shape", "size", "ndim", "dtype", "nbytes", "itemsize"))
+
+
+def _shared(run: Sequence[ast.stmt], after: Names) -> Names:
+    """Names that may be given memory of others that are read after some statements, too."""
+    given = [pair for one in run for pair in _views(one)]
+    found: set[str] = set()
+    for name in frozenset().union(*(targets for targets, _ in given)):
+        reached, new = frozenset((name,)), frozenset((name,))
+        while new:
+            new = frozenset().union(*(owners for names, owners in given if names & new)) - reached
+            reached |= new
+        if (reached - {name}) & after:
+            found.add(name)
+    return frozenset(found)
+
+
+def _views(node: ast.stmt) -> Iterator[tuple[Names, Names]]:
+    """Names that a statement assigns, and those whose arrays these may be, or be part of."""
+    for inner in walk(node):
+        match inner:
+            case ast.Assign(targets=targets, value=value):
+                yield stores(targets), frozenset(_owners(value))
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                yield stores([target]), frozenset(_owners(value))
+            case ast.For(target=target, iter=rows):
+                yield stores([target]), frozenset(_owners(rows))
+
+
+def _owners(node: ast.expr) -> Iterator[str]:
+    inner: list[ast.expr] = []
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Subscript(value=value):
+            inner = [value]
+        case ast.Attribute(value=value, attr=attr) if attr not in _NUMBERS:
+            inner = [value]
+        case ast.Call(func=ast.Attribute(value=value, attr=attr), args=args) if attr in _VIEWS:
+            inner = [value, *args]
+        case ast.Call(func=ast.Name(id="zip" | "enumerate" | "reversed" | "list"), args=args):
+            inner = args
+        case ast.IfExp(body=body, orelse=orelse):
+            inner = [body, orelse]
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            inner = items
+    for one in inner:
+        yield from _owners(one)
 
 
 def _heeds_errors(node: ast.With) -> bool:

@@ -104,7 +104,21 @@ def otherwise(u, keep, goal=3.0):
     return best
 
 
-FUNCTIONS = [smoothed, branches, raises, own, otherwise]
+def shares(u, keep):
+    rows = np.zeros((4, u.shape[0]))
+    flat = rows.reshape(-1)
+    for i in range(flat.shape[0]):
+        flat[i] = i * 0.5
+    first, last = rows[0], rows[3]
+    same = u
+    for i in range(u.shape[0]):
+        first[i] = first[i] + u[i] * keep
+        same[i] = last[i] - same[i]
+    flat[2] = 7.0
+    return rows, flat, first + last, same
+
+
+FUNCTIONS = [shares, smoothed, branches, raises, own, otherwise]
 
 
 def lines_of(function: Callable[..., Any]) -> list[int]:
@@ -135,6 +149,21 @@ def test_wherever_it_is_cut(function, data):
     wanted, answer = function(*mine), put_together(function, found)(*others)
     np.testing.assert_equal(answer, wanted)
     np.testing.assert_equal(others, mine)
+
+
+def swapped(u, v):
+    for _ in range(3):
+        for i in range(u.shape[0]):
+            v[i] = u[i] * 0.5 + i
+        u, v = v, u
+    print("done")
+    return u
+
+
+def test_what_is_swapped_in_a_loop_is_cut_out():
+    found = cut(parsed(swapped), {parsed(swapped).lineno + 5})
+    assert found is not None
+    assert len(found.parts) == 1
 
 
 def test_what_it_becomes():
