@@ -33,7 +33,7 @@ from loopbook.syntax import mentioned, walk
 
 Names = frozenset[str]
 
-WORTH = 3
+WORTH = 2
 """Calls and operators from which on statements without a loop are compiled."""
 
 _STAYS = (

@@ -185,6 +185,44 @@ def test_a_function_that_is_defined_anew_is_called(monkeypatch):
         assert compiled(given(6, 5), 3) == 3.0
 
 
+def counted_letters(x, words):
+    found = []
+    for word in words.split():
+        length = sum(ord(letter) for letter in word)
+        total = 0.0
+        for i in range(x.shape[0]):
+            total += x[i] * length
+        found.append(total)
+    return np.array(found)
+
+
+def longer_and_longer(x, words):
+    found = []
+    for word in words.split():
+        shift = sum(ord(letter) for letter in word)
+        total = 0.0
+        for i in range(x.shape[0]):
+            total += x[i] * shift
+        found.append(total)
+        rest = 0.0
+        for j in range(len(found)):
+            rest += found[j]
+        found[0] += rest + len(str(word))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("function", [counted_letters, longer_and_longer])
+def test_code_is_made_for_one_text_and_one_length(function):
+    compiled = loopbook.native(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answer = compiled(given(20), "one two three two one")
+    assert same(answer, function(given(20), "one two three two one"))
+    (made,) = compiled._pythons.values()
+    parts = [part._compiled for part in made._parts.values()]
+    assert any(isinstance(one, mixed.Mixed) and not one.is_python for one in parts)
+
+
 def test_a_strict_one_is_compiled_as_a_whole():
     with pytest.raises(SdfgError, match="would run as Python"):
         loopbook.native(spectral, strict=True)(given(40), 0.1)

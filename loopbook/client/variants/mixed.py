@@ -227,7 +227,7 @@ class Mixed:
 
     def _part(self, name: str, python: FunctionType) -> Beside:
         if name not in self._parts:
-            self._parts[name] = Beside(self._compiling(python), python)
+            self._parts[name] = Beside(python, self._compiling)
         return self._parts[name]
 
 
@@ -244,16 +244,23 @@ class Beside:
         is_slower: whether Python was faster.
     """
 
-    def __init__(self, compiled: Callable[..., Any], python: Callable[..., Any]) -> None:
-        self._compiled = compiled
+    def __init__(self, python: FunctionType, compiling: Compile) -> None:
+        self._compiled = compiling(python)
         self._python = python
+        self._compiling = compiling
         self._called: Callable[..., Any] | None = None
         self._ours: list[float] = []
         self._theirs: list[float] = []
         self._untimed = UNTIMED
+        self._own: list[tuple[int, str | int]] | None = None
         self.is_slower = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._own is None:
+            marks = [(place, _mark(one)) for place, one in enumerate(args)]
+            self._own = [(place, mark) for place, mark in marks if mark is not None]
+        if any(_mark(args[place]) != mark for place, mark in self._own):
+            self._leave_own()
         if self._called is not None:
             return self._called(*args, **kwargs)
         if self._untimed:
@@ -270,6 +277,15 @@ class Beside:
         self._settle()
         return answer
 
+    def _leave_own(self) -> None:
+        """Leave to Python what reads texts and lists that are others now: there is code for each of
+        them, and there may be many."""
+        names = [self._python.__code__.co_varnames[place] for place, _ in self._own or ()]
+        lines = naming(parsed(self._python), names)
+        self._compiled = Mixed(self._python, lines, self._compiling)
+        self._own, self._called = [], None
+        self._untimed, self._ours, self._theirs = UNTIMED, [], []
+
     def _settle(self) -> None:
         if len(self._ours) == TIMED and min(self._ours) > TINY:
             self._called = self._compiled
@@ -283,3 +299,10 @@ class Beside:
         if time.perf_counter() - begun > LONGER * min(self._theirs) + TINY:
             self._called, self.is_slower = self._compiled, False
         return answer
+
+
+def _mark(value: Any) -> str | int | None:
+    """What there is code of its own for."""
+    if isinstance(value, str):
+        return value
+    return len(value) if isinstance(value, list | dict | set) else None
