@@ -237,11 +237,19 @@ def fitted(x, y):
     return w, (rest * rest).mean()
 
 
-@pytest.mark.parametrize(("rows", "whole"), [(mixed.LONG, False), (9, True)])
-def test_linear_algebra_of_large_arrays_is_numpys(rows, whole):
-    compiled, args = loopbook.native(fitted), (given(rows, 4), given(rows))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", InterpretedWarning)
-        answer = compiled(*args)
-    assert same(answer, fitted(*args))
+def corner(x, y):
+    return np.linalg.det(x[:3, :3]) + y[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "rows", "whole"),
+    [(fitted, mixed.LONG, False), (fitted, 9, True), (corner, mixed.LONG, True)],
+)
+def test_linear_algebra_of_large_arrays_is_numpys(function, rows, whole):
+    compiled, args = loopbook.native(function), (given(rows, 4), given(rows))
+    for _ in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", InterpretedWarning)
+            answer = compiled(*args)
+        assert same(answer, function(*args))
     assert (compiled.last is not None) == whole

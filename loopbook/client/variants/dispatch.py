@@ -178,6 +178,8 @@ class Dispatcher:
             self._entries = Entries()  # the short ways were those of other constants
         entries = self._entries
         if not (self._strict or self._inner) and (python := self._with_library(bound)) is not None:
+            if key is not None:
+                entries.add(key, lambda args: python(*args), over=False)
             return python(*args, **kwargs)
         try:
             case = self._case(bound)

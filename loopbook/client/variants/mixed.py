@@ -97,10 +97,16 @@ def _library_lines(func: FunctionType) -> frozenset[int]:
             case ast.If() | ast.With():
                 waiting += [*one.body, *getattr(one, "orelse", ())]
             case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Return() | ast.Expr():
-                calls = (inner.func for inner in walk(one) if isinstance(inner, ast.Call))
-                if any(_value(call, names) in LIBRARY for call in calls):
+                calls = [inner for inner in walk(one) if isinstance(inner, ast.Call)]
+                if any(_value(c.func, names) in LIBRARY and not _is_cut_short(c) for c in calls):
                     found.add(one.lineno)
     return frozenset(found)
+
+
+def _is_cut_short(call: ast.Call) -> bool:
+    """Whether what is passed are a few rows or columns, as the code says: ``x[:3, :3]``."""
+    ends = [n.upper for one in call.args for n in walk(one) if isinstance(n, ast.Slice)]
+    return any(isinstance(end, ast.Constant) and end.value in range(LONG) for end in ends)
 
 
 def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
