@@ -7,7 +7,7 @@ which is a dimension.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from loopbook.dependence import domain, holds, subscripts
@@ -117,6 +117,10 @@ class Box:
         return [side.extent for side in self.kept] or [1]
 
 
+Strides = Callable[[Sequence[expr.Polynomial], Collection[str]], frozenset[Monomial]]
+"""What makes strides of indices, of which some may be multiplied with them."""
+
+
 class Boxes:
     """Boxes of one array's accesses in a loop.
 
@@ -124,14 +128,19 @@ class Boxes:
         scope: the loop.
         around: the loops around it.
         indices: all flat indices of the array that are compared.
+        strides: makes their strides of them.
     """
 
     def __init__(
-        self, scope: LoopNode, around: Sequence[LoopNode], indices: Sequence[expr.Polynomial]
+        self,
+        scope: LoopNode,
+        around: Sequence[LoopNode],
+        indices: Sequence[expr.Polynomial],
+        strides: Strides = subscripts.strides,
     ) -> None:
         self._around = list(around)
         self._variables = {loop.variable for loop in around} | counted(scope.loop)
-        self._along = subscripts.strides(indices, self._variables)
+        self._along = strides(indices, self._variables)
 
     def parts(self, use: Use) -> Mapping[Monomial, Linear]:
         """An access's index along each stride.

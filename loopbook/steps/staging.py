@@ -10,6 +10,7 @@ from math import prod
 from loopbook.dependence import carries_nothing, keep_apart
 from loopbook.dependence.body import LoopNode
 from loopbook.dependence.model import minus
+from loopbook.dependence.subscripts import strides_with_sums
 from loopbook.dependence.touches import Touch
 from loopbook.errors import IllegalStepError
 from loopbook.program.accesses import Access
@@ -52,8 +53,16 @@ def staged(
     held = list(uses(scope, container))
     groups = _groups(held)
     _check_apart(region, scope, groups)
-    boxes = Boxes(scope, region.around, [i for use in held for i in use.touch.indices if i])
-    members, box = _chosen(groups, boxes, container, rank)
+    indices = [i for use in held for i in use.touch.indices if i]
+    try:
+        boxes = Boxes(scope, region.around, indices)
+        members, box = _chosen(groups, boxes, container, rank)
+    except IllegalStepError as refusal:  # rows may be several times as long as a size
+        boxes = Boxes(scope, region.around, indices, strides_with_sums)
+        try:
+            members, box = _chosen(groups, boxes, container, rank)
+        except IllegalStepError:
+            raise refusal from None
     written = any(use.touch.write for use in members)
     if written and not box.exact and any(use.touch.write for use in held if use not in members):
         raise IllegalStepError(f"more of {container} would be written back than is used")

@@ -48,6 +48,13 @@ def every_third(STEPS, A, B):
             A[i] = A[i] * B[i] + A[i - 1] + t
 
 
+def gates(h, W, z):
+    for i in range(h.shape[0]):
+        for j in range(4 * h.shape[1]):
+            for k in range(h.shape[1]):
+                z[4 * h.shape[1] * i + j] += h[i, k] * W[4 * h.shape[1] * k + j]
+
+
 # docc leaves out loops that run once, so no size is 1. No size is a multiple of all tiles either.
 MATRICES = [matmul_args(9, 10, 11), matmul_args(8, 16, 4), matmul_args(7, 7, 7)] + [
     matmul_args(m, n, k) for m, n, k in ((5, 17, 3), (13, 7, 33), (3, 31, 2))
@@ -56,6 +63,8 @@ TABLES = [[random(m, n), random(m, n)] for m, n in ((9, 10), (2, 3), (8, 32), (5
 SQUARES = [[random(m, n)] for m, n in ((9, 10), (3, 2), (12, 5), (2, 7), (33, 8))]
 ROWS = [[random(m, n), random(n, n), random(n)] for m, n in ((6, 8), (3, 2), (5, 17), (7, 3))]
 LINES = [[3, random(n), random(n)] for n in (30, 2, 8, 9, 17, 41)]
+
+GATES = [[random(m, n), random(4 * n * n), random(4 * n * m)] for m, n in ((9, 5), (4, 7), (3, 2))]
 
 RECIPES = {
     "tile": (matmul, MATRICES, "tile L0 4\ntile L1 8\ntile L2 3"),
@@ -78,6 +87,8 @@ RECIPES = {
         "interchange L0 L2\nstage L0 A1 in",
     ),
     "stage out": (matmul, MATRICES, BLOCKED),
+    "stage out of rows of four times a size": (gates, GATES, BLOCKED),
+    "stage in of rows of four times a size": (gates, GATES, "tile L2 8\nstage L2 A1 in"),
     "stage in tiles of tiles": (matmul, MATRICES, "tile L2 8\ntile L2 3\nstage L2.tile2 A0 in"),
     "stage out of tiles of tiles": (doubled, TABLES, "tile L1 8\ntile L1 3\nstage L1.tile2 A1"),
     "buffer for tiles of tiles": (
