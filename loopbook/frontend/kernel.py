@@ -19,6 +19,7 @@ from loopbook.frontend.narrow import WORD, held_as, is_narrow
 from loopbook.frontend.reuse import reused
 from loopbook.frontend.short import written_out
 from loopbook.frontend.symbols import ONE, Int
+from loopbook.frontend.unread import without_unread
 from loopbook.frontend.values import Buffer
 
 
@@ -53,6 +54,7 @@ def assembled(
     lines = written_out(code, code.lines)
     body = jammed(code, reused(code, fused(code, lines), result))
     buffers = code.temporaries
+    body = without_unread(body, {b.name for b in buffers})
     names = tuple(b.name for b in buffers)
     lines = [""]
     line_map: dict[int, int] = {}

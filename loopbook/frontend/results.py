@@ -86,7 +86,9 @@ def _tuples(t: Translator, value: Listing) -> str:
         raise t.code.fail("returning a list of numbers of Python's and of NumPy's")
     kinds = zip(arrays, value.columns, strict=True)
     sides = ", ".join(f"{text}.tolist()" if weak else text for text, (_, weak) in kinds)
-    return f"list(map(list, zip({sides})))" if value.listed else f"list(zip({sides}))"
+    if isinstance(value.like, Fields):
+        return f"list(map({t.code.thing(value.like.kind)}, {sides}))"
+    return f"list(map(list, zip({sides})))" if value.like.listed else f"list(zip({sides}))"
 
 
 def _record(t: Translator, value: Fields, parts: list[str]) -> str:

@@ -50,13 +50,18 @@ MOST_NUMBERS = 32
 
 def numbers_of(t: Translator, item: Value) -> tuple[Scalar, ...] | None:
     """The numbers of a tuple that consists of real ones; None for all else."""
-    if type(item) is not Tup or not item.items:
+    if not isinstance(item, Tup) or not item.items or not _is_tuple(item):
         return None
     held = [
         t.number(i) if isinstance(i, Array) and not i.rank and not i.sums else i for i in item.items
     ]
     real = [n for n in held if isinstance(n, Scalar) and not isinstance(n, Pair)]
     return tuple(real) if len(real) == len(held) else None
+
+
+def _is_tuple(item: Tup) -> bool:
+    """Whether it is a tuple or a list, or a tuple with names."""
+    return not item.labels or issubclass(item.labels[0], tuple)
 
 
 def start(t: Translator, owner: Listing, item: Tup, numbers: Sequence[Scalar]) -> None:
@@ -69,7 +74,7 @@ def start(t: Translator, owner: Listing, item: Tup, numbers: Sequence[Scalar]) -
         raise t.code.fail("appending a tuple or list of many numbers; append an array")
     kinds = tuple(number.kind for number in numbers)
     owner.sites, owner.rooms, owner.kind = {}, {}, kinds[0]
-    owner.columns, owner.listed = kinds, item.listed
+    owner.columns, owner.like = kinds, item.of(numbers)
     alike = len({dtype for dtype, _ in kinds}) == 1
     owner.shape = (Int.of(len(kinds)),) if alike else ()
     own = kinds[:1] if alike else kinds
@@ -87,7 +92,9 @@ def agree(t: Translator, owner: Listing, item: Value, numbers: Sequence[Scalar] 
     same = len(kinds) == len(owner.columns) and all(
         one[0] == other[0] for one, other in zip(kinds, owner.columns, strict=True)
     )
-    if not same or not isinstance(item, Tup) or item.listed != owner.listed:
+    like = owner.like
+    alike = isinstance(item, Tup) and (item.listed, item.labels) == (like.listed, like.labels)
+    if not same or not alike:
         raise t.code.fail(f"{owner.name} has items of different types or ranks")
     owner.mixed = owner.mixed or any(map(is_one_of_several, numbers or ()))
     if tuple(kinds) != owner.columns:
@@ -114,7 +121,7 @@ def taken(t: Translator, owner: Listing, index: Int) -> Tup:
         dims: tuple[Dim, ...] = ((index, ()), *((number, ()) for number in rest))
         value = t.code.let(view_of(buffer, (), dims, buffer.dtype).element(()))
         held.append(replace(value, weak=weak))
-    return Tup(tuple(held), owner.listed)
+    return owner.like.of(held)
 
 
 def columns(owner: Listing, total: Int, first: Int) -> list[Array]:
@@ -135,7 +142,7 @@ def item_at(t: Translator, owner: Listing, parts: Sequence[Array], place: Value)
         place = t.code.let(place)
     held = [t.code.let(t.number(load_at(t, part, [place]))) for part in parts]
     kinds = zip(held, owner.columns, strict=True)
-    return Tup(tuple(replace(value, weak=weak) for value, (_, weak) in kinds), owner.listed)
+    return owner.like.of(replace(value, weak=weak) for value, (_, weak) in kinds)
 
 
 def _place(owner: Listing, place: int) -> tuple[Buffer, Index]:

@@ -327,7 +327,7 @@ class Listing:
         mixed: whether there are Python's numbers and NumPy's among the items.
         size: the name of how many items there is room for.
         columns: of items that are tuples of numbers, the type of each number, as `kind`.
-        listed: whether these items are lists.
+        like: the first of these items, for what the others are: lists, or named tuples.
         others: where such numbers are, behind the first, if their types differ.
         rest: the statements behind the one that makes it, in their block.
     """
@@ -344,7 +344,7 @@ class Listing:
     size: str = ""
     head: str = ""
     columns: tuple[tuple[np.dtype, bool], ...] = ()
-    listed: bool = False
+    like: Tup = Tup(())
     others: list[Buffer] = field(default_factory=list)
     rest: Sequence[ast.stmt] = ()
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
 
+import loopbook
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 
@@ -83,3 +86,59 @@ def test_what_would_be_stored_one_by_one_has_an_end(result):
     body = f"{filled}return {result}"
     with pytest.raises(LoweringError, match="many numbers"):
         lower(function(body, "x"), [data(200)])
+
+
+Peak = namedtuple("Peak", "place height")
+
+
+def peaks(x, t):
+    found = []
+    for i in range(1, len(x) - 1):
+        if x[i - 1] < x[i] > x[i + 1] and x[i] > t:
+            found.append(Peak(i, float(x[i])))
+    return found
+
+
+def highest(x, t):
+    found, best = [], 0.0
+    for i in range(len(x)):
+        if x[i] > t:
+            found.append(Peak(i, x[i]))
+    for peak in found:
+        best = max(best, peak.height)
+    return best, sum(p.place for p in found), len(found)
+
+
+def walked(x, t):
+    waiting, total = [Peak(0, x[0])], 0.0
+    while waiting:
+        peak = waiting.pop()
+        total += peak.height
+        if peak.place + 1 < len(x):
+            waiting.append(peak._replace(place=peak.place + 1, height=x[peak.place + 1]))
+    return total
+
+
+def two_kinds(x, t):
+    found = []
+    for i in range(len(x)):
+        if x[i] > t:
+            found.append(Peak(i, x[i]))
+        else:
+            found.append((i, x[i]))
+    return found
+
+
+@pytest.mark.parametrize("kernel", [peaks, highest, walked])
+def test_they_may_have_names(kernel):
+    compiled = loopbook.native(kernel, strict=True)
+    for count, t in ((9, 0.2), (30, -1.0), (30, 5.0)):
+        x = data(count)
+        expected, got = kernel(x, t), compiled(x, t)
+        assert repr(expected) == repr(got)
+        assert _types(expected) == _types(got)
+
+
+def test_tuples_with_and_without_names_are_not_alike():
+    with pytest.raises(LoweringError, match="different types"):
+        lower(two_kinds, (data(9), 0.2))
