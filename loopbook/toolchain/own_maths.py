@@ -8,7 +8,7 @@
 - ``hypot``, scaled by powers of two: the sum of squares neither overflows nor loses digits, and is
   exact for whole numbers. NumPy takes such a form for the size of complex numbers.
 - ``atan2`` is Gauss's continued fraction for slopes up to 0.41, to which the others are brought
-  back; it is right to 3 units.
+  back; it is right to 4 units. ``atan2f`` is a shorter one: glibc has none for vectors of floats.
 - ``erff`` is ``x`` times a quotient of two polynomials in ``x * x``, fitted to the largest relative
   error; it is right to 6 units.
 """
@@ -87,8 +87,25 @@ static inline double loopbook_atan2(double y, double x) {
     angle = copysign(__builtin_signbit(x) ? M_PI - angle : angle, y);
     return x != x || y != y ? x + y : angle;
 }
+static inline float loopbook_atan2(float y, float x) {
+    float a = fabsf(x), b = fabsf(y), most = a > b ? a : b, least = a > b ? b : a;
+    float ratio = most == 0 ? 0 : least == HUGE_VALF ? 1 : least / most;
+    bool far = ratio > 0x1.a8279ap-2f;
+    float z = far ? (ratio - 1) / (ratio + 1) : ratio, square = z * z, next = 1, last = 11;
+#pragma clang loop unroll(full)
+    for (int k = 5; k > 0; k--) {
+        float sum = (2 * k - 1) * last + k * k * square * next;
+        next = last;
+        last = sum;
+    }
+    float angle = z * (next / last) + (far ? (float)M_PI_4 : 0);
+    angle = b > a ? (float)M_PI_2 - angle : angle;
+    angle = copysignf(__builtin_signbit(x) ? (float)M_PI - angle : angle, y);
+    return x != x || y != y ? x + y : angle;
+}
 #define erff(x) loopbook_erff(x)
 #define atan2(y, x) loopbook_atan2((double)(y), (double)(x))
+#define atan2f(y, x) loopbook_atan2((float)(y), (float)(x))
 #define hypot(x, y) loopbook_hypot((double)(x), (double)(y))
 #define hypotf(x, y) loopbook_hypot((float)(x), (float)(y))
 #define fmax(x, y) loopbook_maximum(x, y)

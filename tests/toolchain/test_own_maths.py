@@ -115,3 +115,38 @@ def test_an_exponent_that_is_not_known_is_left_to_c(tmp_path: Path):
     shared_library(find_compiler().path, OWN_MATHS + loop, *FLAGS, to=path)
     x = np.array([0.5, 1.5, 2.0, 3.7, 20.25])
     np.testing.assert_allclose(called(ctypes.CDLL(str(path)).to, x), x**x, rtol=1e-15)
+
+
+TURNS = """extern "C" void turns({type} *y, {type} *x, {type} *to, long n) {{
+    for (long i = 0; i < n; i++) to[i] = {name}(y[i], x[i]); }}
+"""
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("atan2", np.float64), ("atan2f", np.float32)])
+def test_turns_are_right_to_four_units(name: str, dtype: Any, tmp_path: Path):
+    """In vectors, with NumPy's signs of noughts, and where something is no number."""
+    kind = "double" if dtype is np.float64 else "float"
+    path = tmp_path / "turns.so"
+    text = OWN_MATHS + TURNS.format(type=kind, name=name)
+    flags = (*FLAGS, "-fno-trapping-math", "-fno-math-errno", "-march=native")
+    shared_library(find_compiler().path, text, *flags, to=path)
+    turns = ctypes.CDLL(str(path)).turns
+
+    def found(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+        to = np.empty_like(y)
+        turns(*(ctypes.c_void_p(a.ctypes.data) for a in (y, x, to)), ctypes.c_long(y.size))
+        return to
+
+    random = np.random.default_rng(2)
+    y, x = (random.normal(size=200_000).astype(dtype) for _ in range(2))
+    y[:1000] *= dtype(1e-6)
+    x[1000:2000] *= dtype(1e-6)
+    want = np.arctan2(y.astype(np.longdouble), x.astype(np.longdouble))
+    apart = np.abs(found(y, x) - want) / np.spacing(np.abs(want).astype(dtype))
+    assert apart.max() <= 4.0
+    ends = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-30, -1e30]
+    y, x = (part.ravel().astype(dtype) for part in np.meshgrid(ends, ends))
+    got, want = found(y, x), np.arctan2(y, x)
+    np.testing.assert_allclose(got, want, rtol=4 * np.finfo(dtype).eps)
+    known = ~np.isnan(want)
+    np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(want[known]))
