@@ -41,7 +41,7 @@ _STAYS = (
 )  # fmt: skip
 """What is not moved into another function: it binds names otherwise than by assignments."""
 
-_NEVER = (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await)
+_NEVER = (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await, ast.Match)
 """A function with these is not cut."""
 
 _LOOK_AROUND = frozenset(("locals", "vars", "dir", "eval", "exec", "super", "__class__"))
@@ -73,7 +73,7 @@ def cut(
         refused: lines of the statements that stay Python.
         without: names of parts that are not cut out.
     """
-    if any(isinstance(n, _NEVER) for n in walk(function)) or mentioned(function) & _LOOK_AROUND:
+    if any(map(_ties, walk(function))) or mentioned(function) & _LOOK_AROUND:
         return None
     node = copy.deepcopy(function)
     cutting = _Cutting(node, frozenset(refused), frozenset(without))
@@ -82,6 +82,13 @@ def cut(
     if not cutting.parts or any(_computed(one) == _computed(function) for one in cutting.parts):
         return None  # a part that is all of it would be cut again for the same reason
     return Cut(node, tuple(cutting.parts))
+
+
+def _ties(node: ast.AST) -> bool:
+    """Whether something works in the function that it stands in alone. Names like ``self.__x`` are
+    others in a class than elsewhere."""
+    named = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return isinstance(node, _NEVER) or (named.startswith("__") and not named.endswith("__"))
 
 
 def _computed(function: ast.FunctionDef) -> int:

@@ -195,6 +195,28 @@ def looked_at(u):
     return sorted(locals())
 
 
-@pytest.mark.parametrize("function", [generated, looked_at])
+class Counter:
+    def __init__(self):
+        self.__total = 0.0
+
+    def count(self, u):
+        name = str(u)
+        for i in range(u.shape[0]):
+            self.__total += u[i]
+        return name, self.__total
+
+
+def matched(u):
+    match u.shape:
+        case (rows,):
+            total = rows * 2.0
+        case (rows, _):
+            total = rows * 3.0
+    for i in range(rows):
+        total += i
+    return total
+
+
+@pytest.mark.parametrize("function", [generated, looked_at, Counter.count, matched])
 def test_some_are_left_whole(function):
     assert cut(parsed(function), {inspect.getsourcelines(function)[1] + 1}) is None
