@@ -186,6 +186,8 @@ class Mixed:
         return self._made is self._func
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._made is self._func:
+            return self._func(*args, **kwargs)
         if any(self._now(name) is not helper for name, helper in self._helpers.items()):
             return self._func(*args, **kwargs)
         begun = self._slower()
