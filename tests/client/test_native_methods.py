@@ -198,10 +198,8 @@ def twice(d, count):
     return s
 
 
-def asked(d, count):
-    while d.step(0.1) > 0:
-        count += 1
-    return count
+def beside(d, count):
+    return abs(max(count, 1)) + d.step(0.1)
 
 
 def chosen(d, count):
@@ -212,10 +210,89 @@ def before(d, count):
     return d.t * 1.0 + d.step(0.1)
 
 
-@pytest.mark.parametrize("function", [twice, asked, chosen, before])
+@pytest.mark.parametrize("function", [twice, beside, chosen, before])
 def test_what_comes_first_is_left_to_python(function):
     with pytest.raises(SdfgError):
         loopbook.native(function, strict=True)(Drop(4), 5)
+
+
+def asked(d, count, dt):
+    while d.step(dt) > 0.1 and count < 40:
+        count += 1
+        if count % 7 == 3:
+            continue
+        d.drag += 0.01
+    return count
+
+
+def heat(state, dt, rate=0.1):
+    u = state["u"]
+    state["u"] = u + dt * rate * (np.roll(u, 1) - 2 * u + np.roll(u, -1))
+    state["t"] += dt
+
+
+def limited(state, most):
+    if state["u"].max() > most:
+        state["u"] = state["u"] / 2
+        return True
+    return False
+
+
+def total(state):
+    return state["u"].sum() / (1 + state["t"])
+
+
+def warmed(state, count, dt):
+    times = 0
+    for _ in range(count):
+        heat(dt=dt, state=state)
+        if limited(state, 0.4):
+            times += 1
+    while limited(state, 0.2):
+        times += 10
+    return times, total(state), state
+
+
+def swapped(one, other):
+    one.v, other.v = other.v, one.v
+    one.steps += other.steps
+
+
+def exchanged(d, e, count):
+    for _ in range(count):
+        d.step(0.1)
+        swapped(d, e)
+    return d.x.sum() - e.x.sum()
+
+
+def test_functions_store_into_what_they_are_given():
+    compiled = loopbook.native(warmed, strict=True)
+    for n, count in ((5, 3), (4, 0), (9, 40), (9, 1)):
+        u = np.random.default_rng(n).random(n)
+        ours, theirs = {"u": u, "t": 0.0}, {"u": u.copy(), "t": 0.0}
+        got, expected = compiled(ours, count, 0.1), warmed(theirs, count, 0.1)
+        agrees(got[:2], expected[:2])
+        agrees([*ours.values()], [*theirs.values()])
+        assert got[2] is ours
+
+
+def test_conditions_of_loops_store_each_time():
+    compiled = loopbook.native(asked, strict=True)
+    for count in (0, 3, 39):
+        ours, theirs = Drop(5), Drop(5)
+        assert compiled(ours, count, 0.1) == asked(theirs, count, 0.1)
+        agrees(ours, theirs)
+
+
+def test_two_objects_are_told_apart():
+    compiled = loopbook.native(exchanged, strict=True)
+    for count in (1, 2, 5):
+        ours, theirs = (Drop(4), Drop(4, 0.3)), (Drop(4), Drop(4, 0.3))
+        agrees(compiled(*ours, count), exchanged(*theirs, count))
+        agrees([*ours], [*theirs])
+    walk = Drop(4)
+    with pytest.raises(SdfgError):
+        compiled(walk, walk, 1)
 
 
 def scaled(options, other, rate):

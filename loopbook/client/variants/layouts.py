@@ -134,9 +134,11 @@ class Wanted:
     def _fields(self, args: Sequence[Any]) -> list[_Uses]:
         names = list(self._signature.parameters)
         kinds = {
-            name: Held(type(value), frozenset(vars(value)), _arrays_in(vars(value)))
+            name: Held(type(value), frozenset(items), _arrays_in(items))
             for name, value in zip(names, args, strict=True)
-            if _is_packed(value) and hasattr(value, "__dict__") and not _is_function(value)
+            if _is_packed(value) and not isinstance(value, tuple | list)
+            if not _is_function(value)
+            for items in [_items_of(value)]
         }
         key = tuple(kinds.items())
         if key not in self._found:
@@ -154,12 +156,12 @@ def _arrays_in(items: Mapping[Any, Any]) -> frozenset[Any]:
 
 
 def held(func: Callable[..., Any], layouts: Sequence[Layout]) -> dict[str, Held]:
-    """What objects among arguments of these layouts hold."""
+    """What objects and dicts among arguments of these layouts hold."""
     pairs = zip(inspect.signature(func).parameters, layouts, strict=True)
     return {
         name: Held(form.kind, frozenset((*form.names, *form.stored)), form.arrays or frozenset())
         for name, form in pairs
-        if isinstance(form, Record) and not issubclass(form.kind, tuple | list | dict)
+        if isinstance(form, Record) and not issubclass(form.kind, tuple | list)
     }
 
 
