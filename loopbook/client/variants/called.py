@@ -34,12 +34,12 @@ class Called:
     """What is called with objects.
 
     Attributes:
-        function: itself.
+        function: itself, one of Python's.
         owners: by parameter, the variables that are given as such.
         rest: the other arguments, in order, and those with names.
     """
 
-    function: FunctionType
+    function: Any
     owners: Mapping[str, str]
     rest: tuple[list[ast.expr], list[ast.keyword]]
 
