@@ -457,7 +457,7 @@ def absolute(code: Code, value: Scalar) -> Scalar:
     if value.dtype.kind in "bu":
         return _number(value, INT) if value.weak else value
     if isinstance(value, Pair):
-        text = f"math.hypot({', '.join(map(bare, value.texts))})"
+        text = f"math.hypot({', '.join(complexes.alike(value))})"
         return Scalar(text, types.part(value.dtype), value.weak)
     if value.dtype.kind == "f":
         return Scalar(f"math.fabs({bare(value.text)})", value.dtype, value.weak)

@@ -17,6 +17,7 @@ vectors.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -101,12 +102,25 @@ def part(value: Scalar, number: int) -> Scalar:
     return arith.constant(nought.item() if value.weak else nought)
 
 
+def alike(value: Pair) -> tuple[str, str]:
+    """The parts as numbers of one type: ``x + 1j`` is one of 32 bits and a double beside each other
+    where ``x`` has 32 bits, which docc computes no function of two numbers of."""
+    real, imag = map(bare, value.texts)
+    literal = [_LITERAL.fullmatch(text) is not None for text in (real, imag)]
+    if types.part(value.dtype) == types.FLOAT or all(literal) or not any(literal):
+        return real, imag
+    return (real, f"float({imag})") if literal[0] else (f"float({real})", imag)
+
+
+_LITERAL = re.compile(r"[-+*/()\d.e ]+")
+
+
 def function(code: Code, name: str, value: Pair) -> Scalar:
     """Functions of complex numbers: roots, powers of e, logarithms, sines and their like."""
     form = FORMS.get(name)
     if form is None:
         raise code.fail(f"{name} of complex numbers")
-    held = code.let(value)
+    held = code.let(Pair(alike(value), value.dtype, value.weak, value.value))
     assert isinstance(held, Pair)
     real, imag = form(code, bare(held.real), bare(held.imag), held.imag)
     return Pair((real, imag), value.dtype, value.weak)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import loopbook
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 
@@ -182,3 +183,17 @@ def test_turns_need_no_size(dtype):
     args = data(6, dtype=dtype), data(6, dtype=np.complex128)
     lowered = check(function(body, "x, z"), *args)
     assert "math.exp(" not in lowered.kernel_source
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_parts_of_two_types_are_compiled(dtype):
+    def sizes(x, y):
+        a, b = np.abs(x + 1j), np.angle(1 - x * 1j)
+        return a, b, np.log(x + 1j), np.sqrt(x - 2j), np.exp(2 + x * 1j), np.abs(x + 1j * y)
+
+    x, y = (data(9, seed=seed).astype(dtype) for seed in range(2))
+    with np.errstate(all="ignore"):
+        expected, got = sizes(x, y), loopbook.native(sizes, strict=True)(x, y)
+    for one, other in zip(expected, got, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)

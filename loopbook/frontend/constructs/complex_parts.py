@@ -49,7 +49,8 @@ def angle(t: Translator, z: Value, deg: Value | None = None) -> Value:
     def form(z: Scalar) -> Scalar:
         if not isinstance(z, Pair):
             return arith.function2(t.code, "atan2", arith.constant(0.0), z)
-        return Scalar(f"math.atan2({z.imag}, {z.real})", types.part(z.dtype))
+        real, imag = complexes.alike(z)
+        return Scalar(f"math.atan2({imag}, {real})", types.part(z.dtype))
 
     found = lift(t, form, z, cost=8)
     found = strong(found) if isinstance(found, Scalar) else found
