@@ -156,5 +156,5 @@ def test_what_docc_comes_to_no_end_with_it_is_not_shown(monkeypatch):
     compiled = loopbook.native(factored, strict=True)
     compiled(a)
     np.testing.assert_allclose(a, wanted, rtol=1e-12)
-    assert compiled.plan is not None
+    assert compiled.plan is not None and compiled.plan.normalised is not None  # noqa: PT018
     assert marks.frames(compiled.plan.normalised)
