@@ -33,9 +33,9 @@ farm-demo: setup
 test:
 	@$(MAKE) --no-print-directory -j2 lint pytest
 
-# Four processes for two cores: tests often wait for processes, servers and limits on time.
+# Five processes for two cores: tests often wait for processes, servers and limits on time.
 pytest: setup
-	$(BIN)/python -m pytest -n 4 --dist worksteal
+	$(BIN)/python -m pytest -n 5 --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check
