@@ -41,6 +41,14 @@ from loopbook.client.variants.looped import Looped
 from loopbook.client.variants.mixed import mixed, with_library
 from loopbook.client.variants.positional import positional
 from loopbook.client.variants.rival import Rival
+from loopbook.client.variants.short_ways import (
+    RunsAsPythonError,
+    Take,
+    as_python,
+    leaving_out,
+    refusing,
+    taking,
+)
 from loopbook.client.variants.stored import put_back
 from loopbook.client.variants.translations import Translations
 from loopbook.client.variants.unpacked import unpacked
@@ -52,13 +60,6 @@ from loopbook.toolchain.circles import seldom_searched
 Variant = Compiled | Looped
 LIBRARY = "it leaves linear algebra of large arrays to NumPy"
 """Why a function may run in part as Python although it could be compiled."""
-
-Take = Callable[[Callable[..., Any] | None], None]
-
-
-class _RunsAsPythonError(Exception):
-    """A call with the items of tuples, dicts and so on is not compiled: it is to be made with those
-    themselves, since it may change them."""
 
 
 class Dispatcher:
@@ -211,7 +212,7 @@ class Dispatcher:
             return self.func(*args, **kwargs)
         try:
             answer = dispatcher(*items(given, layouts))
-        except _RunsAsPythonError as error:
+        except RunsAsPythonError as error:
             return self._interpreted(str(error), args, kwargs)
         owners = stored_into(given, layouts)
         return put_back(answer, owners) if owners else answer
@@ -221,8 +222,8 @@ class Dispatcher:
         for such arguments."""
         if self._failed.get(key) is error:
             python = self._pythons.get(str(error), self.func)
-            python = _refusing(str(error)) if self._inner else python
-            self._entries.add(key, _python(python, args), over=False)
+            python = refusing(str(error)) if self._inner else python
+            self._entries.add(key, as_python(python, args), over=False)
         else:
             if len(self._failed) >= MAX_VARIANTS:
                 self._failed.clear()
@@ -250,10 +251,10 @@ class Dispatcher:
         if isinstance(variant, Compiled) or self._strict:
             entry = variant.entry(given)
         else:
-            taken = _taking(rest, take) if rest else take
+            taken = taking(rest, take) if rest else take
             rival = Rival(self._by_place, self._warn, variant.read_only, taken)
             entry = variant.entry(given, rival)
-        return _with(rest, entry) if rest and entry is not None else entry
+        return leaving_out(rest, entry) if rest and entry is not None else entry
 
     def _taking_items(self, layouts: tuple[Layout, ...]) -> Dispatcher:
         """The same for calls with tuples, given their items."""
@@ -301,7 +302,7 @@ class Dispatcher:
 
     def _interpreted(self, reason: str, args: Sequence[Any], kwargs: Any) -> Any:
         if self._inner:
-            raise _RunsAsPythonError(reason)
+            raise RunsAsPythonError(reason)
         if self._strict:
             raise SdfgError(f"{self._name} would run as Python: {reason}")
         if reason not in self._pythons and len(self._pythons) < MAX_VARIANTS:
@@ -366,37 +367,6 @@ class Dispatcher:
 
 def _unoptimised(reading: Traced, args: Sequence[Any], folder: Path) -> Sequence[Path]:
     return [build_baseline(reading.text, "none", folder).library]
-
-
-def _python(func: Callable[..., Any], args: Sequence[Any]) -> Short:
-    """The short way to Python, for calls with these numbers: with others they may be compiled."""
-    numbers = [value for value in args if type(value) is not np.ndarray]
-
-    def entry(args: Sequence[Any]) -> Any:
-        if [value for value in args if type(value) is not np.ndarray] != numbers:
-            return AGAIN
-        return func(*args)
-
-    return entry
-
-
-def _refusing(reason: str) -> Callable[..., Any]:
-    """What is called in place of a function that takes the items of tuples and the like."""
-
-    def refuse(*_: Any) -> Any:
-        raise _RunsAsPythonError(reason)
-
-    return refuse
-
-
-def _with(rest: Sequence[Any], entry: Short) -> Short:
-    """The short way for calls that leave the last arguments out."""
-    return lambda args: entry((*args, *rest))
-
-
-def _taking(rest: Sequence[Any], take: Take) -> Take:
-    """What takes Python's function to call it as well where the last arguments are left out."""
-    return lambda python: take(python and (lambda *args: python(*args, *rest)))
 
 
 def _outside() -> int:
