@@ -102,9 +102,8 @@ def _run(
         pid = fork()
         if pid == 0:
             os.close(receive)
-            signal.signal(signal.SIGPROF, signal.SIG_DFL)
-            signal.setitimer(signal.ITIMER_PROF, processor)
-            _child(function, args, send, stderr.fileno(), memory, parent, _scattered(number))
+            limits = memory, processor
+            _child(function, args, send, stderr.fileno(), limits, parent, _scattered(number))
         os.close(send)
         try:
             payload, in_time = _collect(receive, time.monotonic() + seconds)
@@ -168,13 +167,16 @@ def _child(
     args: tuple[Any, ...],
     send: int,
     stderr: int,
-    memory: int,
+    limits: tuple[int, float],
     parent: int,
     scattered: list[bytes],
 ) -> NoReturn:
     """Runs in the child; never returns. What is scattered stays until it ends."""
+    memory, processor = limits
     try:
         confine(stderr, memory, parent)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, processor)
         _send(send, pickle.dumps(answer(function, args, memory)))
     except BaseException:  # the child must end here, whatever happened
         os._exit(70)
