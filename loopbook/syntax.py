@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,18 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
 def mentioned(node: ast.AST) -> set[str]:
     """All names in a piece of code."""
     return {part.id for part in walk(node) if isinstance(part, ast.Name)}
+
+
+def returns(node: ast.AST) -> bool:
+    """Whether a piece of code may return."""
+    return any(isinstance(part, ast.Return) for part in walk(node))
+
+
+def unused(hint: str, taken: Container[str]) -> str:
+    """A name that is not taken, the hint itself if that is free."""
+    while hint in taken:
+        hint += "_"
+    return hint
 
 
 def skips(body: Sequence[ast.stmt]) -> bool:

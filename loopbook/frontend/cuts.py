@@ -29,7 +29,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from loopbook.frontend.liveness import Liveness, loads, stores
-from loopbook.syntax import mentioned, walk
+from loopbook.syntax import mentioned, returns, unused, walk
 
 Names = frozenset[str]
 
@@ -109,6 +109,11 @@ def naming(function: ast.FunctionDef, names: Collection[str]) -> frozenset[int]:
     )
 
 
+def lines_of(node: ast.stmt) -> range:
+    """The lines that a statement stands on."""
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
 class _Cutting:
     """Cuts one function.
 
@@ -156,13 +161,9 @@ class _Cutting:
     def _moves(self, node: ast.stmt, *, tail: bool) -> bool:
         """Whether a statement can be moved into a function. One that returns can where all that
         comes after it is moved as well, which `_cut_out` sees to."""
-        if any(
-            isinstance(inner, _STAYS) or (isinstance(inner, ast.Return) and not tail)
-            for inner in walk(node)
-        ):
+        if any(isinstance(inner, _STAYS) for inner in walk(node)) or (returns(node) and not tail):
             return False
-        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        return self._refused.isdisjoint(lines) and not _leaves(node)
+        return self._refused.isdisjoint(lines_of(node)) and not _leaves(node)
 
     def _inside(self, node: ast.stmt, known: Names) -> ast.stmt:
         """A statement that stays, with parts cut from what it holds."""
@@ -173,7 +174,7 @@ class _Cutting:
             case ast.While() | ast.If():
                 node.body = self.body(node.body, known, whole=False)
                 node.orelse = self.body(node.orelse, known, whole=False)
-            case ast.With() if not mentioned(node) & {"warnings"} and not _heeds_errors(node):
+            case ast.With() if _words(node).isdisjoint(_HEEDED):
                 self._live.before(node.body, self._live.after.get(id(node), self._read))
                 node.body = self.body(node.body, known, whole=False)
             case ast.Try():
@@ -193,14 +194,12 @@ class _Cutting:
 
     def _cut_out(self, run: list[ast.stmt], known: Names, *, tail: bool) -> list[ast.stmt]:
         """A call of a part made of neighbours, or they themselves."""
-        returns = [isinstance(inner, ast.Return) for one in run for inner in walk(one)]
-        if any(returns) and not tail:
+        if not tail and any(map(returns, run)):
             # What comes after stays Python: so does what may end the function before it.
-            first = next(n for n, one in enumerate(run) if _returns(one))
+            first = next(n for n, one in enumerate(run) if returns(one))
             return [*self._cut_out(run[:first], known, tail=False), *run[first:]]
-        if not tail:
-            while run and _is_trivial(run[-1]):
-                return [*self._cut_out(run[:-1], known, tail=False), run[-1]]
+        if not tail and run and _is_trivial(run[-1]):
+            return [*self._cut_out(run[:-1], known, tail=False), run[-1]]
         if not _is_worth(run) or stores(run) & self._pinned:
             return run
         after = frozenset() if tail else self._live.after.get(id(run[-1]), self._read) & self._own
@@ -215,7 +214,9 @@ class _Cutting:
             return run
         if not tail and (shared := _shared(run, after) & frozenset(out)):
             return self._without_views(run, shared, known)
-        name = self._fresh(f"{self._name}_{run[0].lineno}_to_{run[-1].end_lineno}")
+        hint = f"{self._name}_{run[0].lineno}_to_{run[-1].end_lineno}"
+        name = unused(hint, self._taken)
+        self._taken |= {name}
         if name in self._without:
             return run
         results: list[ast.stmt] = []
@@ -255,12 +256,6 @@ class _Cutting:
                 known = known | _surely_set(run[: place + 1])
                 return [*before, one, *self._cut_out(run[place + 1 :], known, tail=False)]
         return run
-
-    def _fresh(self, hint: str) -> str:
-        while hint in self._taken:
-            hint += "_"
-        self._taken |= {hint}
-        return hint
 
 
 _VIEWS = frozenset((
@@ -322,10 +317,14 @@ def _owners(node: ast.expr) -> Iterator[str]:
         yield from _owners(one)
 
 
-def _heeds_errors(node: ast.With) -> bool:
-    """Whether NumPy is told what to do where numbers overflow, and the like."""
+_HEEDED = frozenset(("errstate", "suppress", "warnings"))
+"""Words of contexts in which it matters how Python computes, or where it stops."""
+
+
+def _words(node: ast.With) -> set[str]:
+    """Names in a statement, and attributes in its contexts."""
     inner = [one for item in node.items for one in walk(item)]
-    return any(isinstance(one, ast.Attribute) and one.attr == "errstate" for one in inner)
+    return mentioned(node) | {one.attr for one in inner if isinstance(one, ast.Attribute)}
 
 
 def _functions(node: ast.FunctionDef) -> Names:
@@ -342,10 +341,6 @@ def _functions(node: ast.FunctionDef) -> Names:
             case ast.ExceptHandler(name=str(name)):
                 found.add(name)
     return frozenset(found)
-
-
-def _returns(node: ast.stmt) -> bool:
-    return any(isinstance(inner, ast.Return) for inner in walk(node))
 
 
 def _leaves(node: ast.stmt, inside: bool = False) -> bool:
@@ -374,9 +369,10 @@ def _surely_set(body: Sequence[ast.stmt]) -> Names:
                 found |= stores([node])
             case ast.If():
                 found |= _surely_set(node.body) & _surely_set(node.orelse)
-            case ast.With() if not mentioned(node) & {"warnings"} and not _heeds_errors(node):
+            case ast.With():
                 found |= stores([item.optional_vars for item in node.items if item.optional_vars])
-                found |= _surely_set(node.body)
+                if "suppress" not in _words(node):
+                    found |= _surely_set(node.body)
             case ast.FunctionDef():
                 found |= {node.name}
     return found

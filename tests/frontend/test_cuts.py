@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import inspect
 from collections.abc import Callable
@@ -118,7 +119,21 @@ def shares(u, keep):
     return rows, flat, first + last, same
 
 
-FUNCTIONS = [shares, smoothed, branches, raises, own, otherwise]
+def contexts(u, keep):
+    count, v = 0, u * 2.0
+    with contextlib.suppress(ZeroDivisionError):
+        for i in range(u.shape[0]):
+            count = count + 10 // (keep - i)
+        late = count * 2
+    with np.errstate(divide="ignore"):
+        w = v / (u + keep)
+    v = v + w * count
+    if keep > u.shape[0]:
+        v = v + late
+    return v, count
+
+
+FUNCTIONS = [contexts, shares, smoothed, branches, raises, own, otherwise]
 
 
 def lines_of(function: Callable[..., Any]) -> list[int]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import copy
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import FunctionType, ModuleType
 from typing import Any
@@ -16,12 +16,12 @@ import numpy as np
 from loopbook.client.variants.case import Case
 from loopbook.client.variants.remade import remade
 from loopbook.client.variants.rival import ROUNDS
-from loopbook.errors import LoopbookError, SdfgError
+from loopbook.errors import LoopbookError, LoweringError, SdfgError
 from loopbook.frontend.calls import is_python
-from loopbook.frontend.cuts import cut, naming
+from loopbook.frontend.cuts import cut, lines_of, naming
 from loopbook.frontend.inline import names_of, parsed
 from loopbook.frontend.lower import refused_lines
-from loopbook.syntax import mentioned, walk
+from loopbook.syntax import mentioned, unused, walk
 
 Compile = Callable[[FunctionType], Callable[..., Any]]
 """What makes a function one that compiles itself when it is called."""
@@ -74,12 +74,8 @@ def with_library(
     if it has none, or none that is large."""
     if not isinstance(func, FunctionType) or not any(map(_is_large, given.values())):
         return None
-    try:
-        if lines := _library_lines(func):
-            return Mixed(func, lines, compiling)
-    except LoopbookError:
-        pass
-    return None
+    lines = _library_lines(func)
+    return Mixed(func, lines, compiling) if lines else None
 
 
 def _is_large(value: Any) -> bool:
@@ -88,9 +84,12 @@ def _is_large(value: Any) -> bool:
 
 @lru_cache(maxsize=256)
 def _library_lines(func: FunctionType) -> frozenset[int]:
-    """Lines of statements outside of loops that call the `LIBRARY`."""
+    """Lines of statements outside of loops that call the `LIBRARY`; none without a source."""
+    try:
+        waiting: list[ast.stmt] = [*parsed(func).body]
+    except LoweringError:
+        return frozenset()
     names = names_of(func)
-    waiting: list[ast.stmt] = [*parsed(func).body]
     found: set[int] = set()
     for one in waiting:
         match one:
@@ -126,7 +125,8 @@ def _refused(func: FunctionType, given: Mapping[str, Any]) -> frozenset[int]:
     node = parsed(func)
     strange = [name for name, value in given.items() if not _is_taken(name, value)]
     lines = naming(node, strange) if strange else refused_lines(func, [*given.values()])
-    return lines if any(_lines(one) & lines for one in node.body) else frozenset()
+    inside = any(not lines.isdisjoint(lines_of(one)) for one in node.body)
+    return lines if inside else frozenset()
 
 
 def _is_taken(name: str, value: Any) -> bool:
@@ -138,15 +138,12 @@ def _is_taken(name: str, value: Any) -> bool:
     return True
 
 
-def _lines(node: ast.stmt) -> set[int]:
-    return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-
-
 def _called(node: ast.FunctionDef, func: FunctionType) -> dict[str, FunctionType]:
     """Functions of Python's that a function calls by names from outside."""
     names = names_of(func)
     own = {one.arg for one in walk(node) if isinstance(one, ast.arg)}
-    own |= {one.id for one in walk(node) if isinstance(one, ast.Name) and _is_stored(one)}
+    variables = (one for one in walk(node) if isinstance(one, ast.Name))
+    own |= {one.id for one in variables if isinstance(one.ctx, ast.Store)}
     called = (
         one.func.id
         for one in walk(node)
@@ -157,10 +154,6 @@ def _called(node: ast.FunctionDef, func: FunctionType) -> dict[str, FunctionType
         for name in called
         if name not in own and name in names and names[name] is not func and is_python(names[name])
     }
-
-
-def _is_stored(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
 
 
 class Mixed:
@@ -222,7 +215,7 @@ class Mixed:
         taken = mentioned(node) | outside.keys()
         renamed: dict[str, str] = {}
         for name, helper in helpers.items():
-            renamed[name] = _fresh(f"{name}_compiled", taken)
+            renamed[name] = unused(f"{name}_compiled", taken)
             outside[renamed[name]] = self._part(name, helper)
         for one in walk(node):
             match one:
@@ -237,12 +230,6 @@ class Mixed:
         if name not in self._parts:
             self._parts[name] = Beside(python, self._compiling)
         return self._parts[name]
-
-
-def _fresh(name: str, taken: Collection[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 class Beside:

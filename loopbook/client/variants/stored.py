@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from loopbook.errors import LoweringError
+from loopbook.syntax import returns
 
 Field = tuple[str, Any]
 """An argument's name, and that of an attribute or key."""
@@ -90,7 +91,7 @@ def _always(node: ast.FunctionDef, leaving: bool = False) -> frozenset[Field]:
     Args:
         leaving: those in front of all returns, however it is left.
     """
-    ends = (n for n, s in enumerate(node.body) if _leaves(s))
+    ends = (n for n, s in enumerate(node.body) if returns(s))
     last = next(ends, len(node.body)) if leaving else len(node.body)
     return frozenset(
         field
@@ -105,10 +106,6 @@ def _always(node: ast.FunctionDef, leaving: bool = False) -> frozenset[Field]:
 def told(statement: ast.stmt) -> dict[Field, str]:
     """Attributes that a call may leave as they are, and the variables that say whether it has."""
     return getattr(statement, "told", {})
-
-
-def _leaves(statement: ast.stmt) -> bool:
-    return any(isinstance(node, ast.Return) for node in ast.walk(statement))
 
 
 def check_stores(node: ast.FunctionDef, owners: Iterable[str]) -> None:

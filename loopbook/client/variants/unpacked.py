@@ -34,7 +34,7 @@ from loopbook.client.variants.stored import (
 )
 from loopbook.errors import LoweringError
 from loopbook.frontend.records import Making
-from loopbook.syntax import mentioned
+from loopbook.syntax import mentioned, unused
 
 
 def unpacked(func: Callable[..., Any], layouts: Sequence[Layout]) -> Callable[..., Any]:
@@ -172,8 +172,6 @@ class _Parameters:
         return ast.Tuple(parts, ast.Load())
 
     def fresh(self, hint: str) -> str:
-        own = re.sub(r"\W", "_", hint)
-        while own in self._taken:
-            own += "_"
+        own = unused(re.sub(r"\W", "_", hint), self._taken)
         self._taken.add(own)
         return own
