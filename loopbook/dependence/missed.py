@@ -17,7 +17,7 @@ element that grows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import replace
 
 from loopbook.dependence.arrays import loops_in, read_arrays
@@ -37,6 +37,19 @@ def missed(nest: Nest) -> frozenset[int]:
     maps = [loop for loop in nest.loops if loop.kind == "map"]
     early = frozenset(loop.index for loop in maps if is_left_early(nest, loop))
     return early | _suspects(nest, maps) | _no_reductions(nest)
+
+
+def suspected(loop: tree.Loop, arrays: Set[str], scalars: Collection[str]) -> list[tree.Loop]:
+    """Those of a loop and the loops in it, of whatever kind, of which two iterations may touch one
+    element of an array, one of them writing: the rough test of `missed`.
+
+    Args:
+        scalars: that are written in it.
+    """
+    root = read_arrays(loop, arrays, bounded=False)
+    inside = list(loops_in(root))
+    own = dict(zip(inside, (n for n in preorder(loop) if isinstance(n, tree.Loop)), strict=True))
+    return [own[node] for node in suspects(root, inside, scalars)]
 
 
 def confirmed(nest: Nest, found: Iterable[int]) -> frozenset[int]:

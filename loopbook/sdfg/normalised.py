@@ -38,6 +38,7 @@ from loopbook.sdfg.lost_scalars import scalars_lost
 from loopbook.sdfg.passes import parse
 from loopbook.sdfg.pieces import Cut
 from loopbook.sdfg.rollback import RolledBack, rolled_back
+from loopbook.sdfg.simple import simple
 from loopbook.toolchain.sandbox import TRIES, run_limited
 from loopbook.toolchain.stderr import quiet_stderr
 
@@ -69,17 +70,19 @@ UNSEEN = ContextVar("UNSEEN", default=False)
 """Whether docc is to simplify nothing, since that would take for ever."""
 
 
-def without_fusion(text: str, tree: Program | None) -> tuple[Json, Program | None, frozenset[int]]:
+def without_fusion(
+    tree: Program, text: str | None = None
+) -> tuple[Json, Program | None, frozenset[int]]:
     """The SDFG normalised without fusion, but for the parts that this gets wrong.
 
     Args:
-        tree: what the text says, where it has been read.
+        text: that says the same, where there is one.
 
     Returns:
         The SDFG, its tree if it has been read, and element ids of the outermost loops that are not
         normalised.
     """
-    document, after, result = _reordered(text, fuse=False, tree=tree)
+    document, after, result = _reordered(tree, text, fuse=False)
     if result is None:
         return document, after, frozenset()
     return read_again(write(result.program)), None, result.undone
@@ -97,7 +100,7 @@ def in_pieces(text: str) -> tuple[Json, Program | None, frozenset[int]]:
         if late or time.process_time() > end:
             return None
         try:
-            _, tree, result = _reordered(dumped(write(piece)), fuse=False, form=False)
+            _, tree, result = _reordered(piece, fuse=False, form=False)
         except SdfgError:
             return None
         made = tree if result is None else result.program
@@ -149,26 +152,25 @@ def keeps_order(text: str) -> bool:
 
 
 def _keeps(text: str) -> bool:
-    return _reordered(text, fuse=True)[2] is None
+    return _reordered(read(load_json(text)), text, fuse=True)[2] is None
 
 
 def _reordered(
-    text: str, *, fuse: bool, form: bool = True, tree: Program | None = None
+    tree: Program, text: str | None = None, *, fuse: bool, form: bool = True
 ) -> tuple[Json, Program, RolledBack | None]:
     """The document of the SDFG normalised, its tree, and what has to be taken back of that.
 
     Args:
+        text: that says the same as the tree, where there is one.
         fuse: as docc's own compile does it.
         form: whether this is the whole program, which gets its normal form without that.
-        tree: what the text says, where it has been read.
     """
-    try:
-        sdfg, before = simplified(text, fuse=fuse, tree=tree)
-    except SdfgError:  # docc stumbles over some strides that are products of names
-        given = read(load_json(text)) if tree is None else tree
-        if (told := with_known_sizes(given)) is given:
-            raise
-        sdfg, before = simplified(dumped(write(told)), fuse=fuse, tree=told)
+    asked = fuse or not form or ALL_APART.get()
+    told = None if asked else simple(tree)
+    if told is not None:
+        sdfg, before = parse(dumped(write(told))), told
+    else:
+        sdfg, before = _simplified_somehow(tree, text or dumped(write(tree)), fuse)
     # What keeps loops apart for docc is a use of its arrays like any other.
     bare = without_idle_copies(before) if form and not fuse else before
     formed = normal_form(bare) if form and not fuse else bare
@@ -183,6 +185,15 @@ def _reordered(
         marks.note(after, marks.FORMED, ())
     result = read(after)
     return after, result, rolled_back(before, result)
+
+
+def _simplified_somehow(tree: Program, text: str, fuse: bool) -> tuple[StructuredSDFG, Program]:
+    try:
+        return simplified(text, fuse=fuse, tree=tree)
+    except SdfgError:  # docc stumbles over some strides that are products of names
+        if (told := with_known_sizes(tree)) is tree:
+            raise
+        return simplified(dumped(write(told)), fuse=fuse, tree=told)
 
 
 def fused(text: str, target: str) -> StructuredSDFG:

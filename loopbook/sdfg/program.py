@@ -81,11 +81,12 @@ def prepare_tree(text: str) -> tuple[Json, Program, list[Nest]]:
     with _read_as_it_came():
         given = read(document)
         apart = with_own_variables(given)
-        renamed = text if apart is given else dumped(write(apart))
         large = normalised.UNSEEN.get() or pairs(apart) >= LARGE
-    known = given if apart is given else None
+    renamed = text if apart is given else None
     document, tree, undone = (
-        normalised.in_pieces(renamed) if large else normalised.without_fusion(renamed, known)
+        normalised.in_pieces(renamed or dumped(write(apart)))
+        if large
+        else normalised.without_fusion(apart, renamed)
     )
     document, tree = _signed(document, tree)
     found = nests_of(tree)
