@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from loopbook.client.across import goes_across
 from loopbook.client.port import port
 from loopbook.client.sketch import Sketch
 from loopbook.client.thresholds import (
@@ -136,6 +137,8 @@ class Ports:
         enough = recurrences(self._nest) >= ENOUGH_RECURRENCES
         for one in (*self._renamed(), *self._refitted()):
             if enough and any(step.op == "strip_and_sink" for step in one.recipe):
+                continue
+            if goes_across(self._nest, one.recipe):
                 continue
             if one.recipe not in found:
                 found[one.recipe] = one
