@@ -21,7 +21,7 @@ from loopbook.rules.costly import costly_apart
 from loopbook.rules.decisions import SampledDecisions
 from loopbook.rules.invariants import kept_elements
 from loopbook.rules.pivots import pivot_cuts_beside
-from loopbook.rules.recurrences import recurrences_together
+from loopbook.rules.recurrences import recurrences_together, sweeps_together
 from loopbook.rules.registers import multiplies, packed_tiles, register_tiles, roles
 from loopbook.rules.shared_sums import shared_sums
 from loopbook.rules.short_rows import one_row, rows_added, short_rows
@@ -110,8 +110,8 @@ def _rules(nest: Nest, context: TuningContext) -> Iterator[tuple[str, Steps]]:
         return
     yield "columns", transposed(nest, context.trips)
     yield "strips", sums_beside(nest, context.trips)
-    rows = recurrences_together(nest, context.trips)
-    yield "strips", [one for _, steps in rows for one in steps]
+    for rule in (recurrences_together, sweeps_together):
+        yield "strips", [one for _, steps in rule(nest, context.trips) for one in steps]
     yield "collapsed", short_rows(nest, context.trips)
     for steps in time_tiles_from_memory(nest, context):
         yield "time", steps

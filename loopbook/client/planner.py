@@ -37,7 +37,7 @@ from loopbook.client.layered import LayeredBook
 from loopbook.client.libraries import has_micro_kernel, product_calls
 from loopbook.client.orders import along_memory, rest_along_memory, taken_apart
 from loopbook.client.port_search import NO_TIME, PortSearch
-from loopbook.client.recurrences import side_by_side, without_gathers
+from loopbook.client.recurrences import rows_of_sweeps, side_by_side, without_gathers
 from loopbook.client.regions import choices_of_region
 from loopbook.client.sharing import shared_among_threads
 from loopbook.client.sizes import Trips, about_measured, exact_speedup, measured_here
@@ -213,6 +213,7 @@ class Planner:
         context = self._context(trips)
         if self._count == 1 and not context.parallel:
             usable = without_gathers(nest, self._fit, usable, trips)
+            usable = rows_of_sweeps(nest, self._fit, usable, trips)
         usable = self._in_other_form(nest, usable, trips, hot)
         usable = self._of_inner(nest, usable, trips)
         if not records:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from loopbook.client.across import ORDERS
 from loopbook.client.decision import Choice
 from loopbook.client.fit import Fit
 from loopbook.client.orders import Fits
 from loopbook.client.sizes import Trips
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
-from loopbook.rules.recurrences import recurrences_together
+from loopbook.rules.base import Steps
+from loopbook.rules.recurrences import recurrences_together, sweeps_together
 from loopbook.rules.strips import only_gather
 from loopbook.targets import TARGETS
 
@@ -33,16 +35,38 @@ def side_by_side(
     found = [*recurrences_together(nest, trips)]
     if not found or TARGETS[target].parallel:
         return near
+    return tuple(_with(nest, fit, choice, found) for choice in near)
+
+
+def rows_of_sweeps(
+    nest: Nest, fit: Fits, near: tuple[Choice, ...], trips: Trips
+) -> tuple[Choice, ...]:
+    """Choices that put as many rows of a sweep together as do best, where they put some together or
+    change the order: what neighbours do with theirs is one of several ways to the same end.
+
+    Args:
+        near, trips: as in `side_by_side`; for one thread.
+    """
+    found = [*sweeps_together(nest, trips)]
+    if not found:
+        return near
+    return tuple(
+        choice
+        if any(one.op not in ORDERS for one in choice.recipe) or not len(choice.recipe)
+        else _with(nest, fit, choice, found)
+        for choice in near
+    )
+
+
+def _with(nest: Nest, fit: Fits, choice: Choice, found: list[tuple[set[str], Steps]]) -> Choice:
+    """A choice with other steps for some loops, if they are legal."""
     loops = set[str]().union(*(names for names, _ in found))
     steps = [step for _, own in found for step in own]
-    choices = []
-    for choice in near:
-        kept = [one for one in choice.recipe if loops.isdisjoint(Recipe((one,)).base_loops())]
-        fitted = fit(nest, Recipe((*kept, *steps)))
-        if isinstance(fitted, Fit) and not fitted.dropped:
-            choice = replace(choice, recipe=fitted.recipe)
-        choices.append(choice)
-    return tuple(choices)
+    kept = [one for one in choice.recipe if loops.isdisjoint(Recipe((one,)).base_loops())]
+    fitted = fit(nest, Recipe((*kept, *steps)))
+    if isinstance(fitted, Fit) and not fitted.dropped:
+        return replace(choice, recipe=fitted.recipe)
+    return choice
 
 
 def without_gathers(
