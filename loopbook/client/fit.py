@@ -126,6 +126,22 @@ class Trials:
         tried = self._program, nest
         return Fit(Recipe(now.kept), now.dropped, now.bench.transformed, tried)
 
+    def answer(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
+        """The legal part of a recipe, unless too little of it is left, or why there is none."""
+        try:
+            fit = self.fit(nest, recipe)
+        except IllegalStepError as error:
+            return Refusal(str(error), error.position)
+        except RunError as error:  # the same steps with other sizes are no better, most likely
+            return Refusal(str(error), len(recipe) - 1 if len(recipe) else None)
+        if len(recipe) and 2 * len(fit.dropped) > len(recipe):
+            return Refusal("most steps are refused")
+        ordered = {str(step.args[0]) for step in fit.dropped if step.op == "parallel"}
+        if ordered:
+            # docc would give threads to whatever loop is left.
+            return Refusal("its threads are refused", ordered=frozenset(ordered))
+        return fit
+
     def _furthest(self, nest: Nest, steps: tuple[Step, ...]) -> tuple[int, _Reached]:
         """How many of the steps were tried on the nest before, and where they led."""
         if nest is not self._nest:

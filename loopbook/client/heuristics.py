@@ -94,6 +94,10 @@ def in_registers(nest: Nest, fit: Fits, context: TuningContext) -> tuple[Choice,
     return _choice("tiles", nest, list(steps), fit)
 
 
+UNHEARD_OF = (by_memory, in_registers, beside_recurrences)
+"""What comes before recipes of neighbours, for nests that no book knows."""
+
+
 def _sums_over_several(nest: Nest) -> bool:
     """Whether a nest is a product of rows and columns that are summed up over several loops."""
     band, *others = bands(nest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from loopbook.client.decision import (
@@ -26,8 +26,7 @@ from loopbook.client.forms import (
     sums_in_memory,
 )
 from loopbook.client.heuristics import (
-    beside_recurrences,
-    by_memory,
+    UNHEARD_OF,
     by_rules,
     in_registers,
     with_kept,
@@ -48,11 +47,11 @@ from loopbook.client.thresholds import (
     MAX_DISTANCE,
     REMEMBERED,
     SWEEP,
+    WORTH_BELIEVING,
     WORTH_USING,
 )
 from loopbook.client.vectors import vector_product
 from loopbook.client.weighing import Unheard, Weighing
-from loopbook.errors import IllegalStepError, RunError
 from loopbook.program.nest import Nest
 from loopbook.program.regions import is_region
 from loopbook.recipes.clip import clipped
@@ -171,7 +170,7 @@ class Planner:
             usable = self._exact(nest, records, trips)
             if self._libraries:
                 together = side_by_side(nest, self._fit, usable, self._target, trips)
-                if together != usable and not self._is_tuned(nest):
+                if together != usable and not self._is_tuned(nest, trips):
                     usable = together
         if records and not len(records[0].recipe) and len(nest.loops) <= SWEEP:
             # A search looks for what the whole program gains by, and may have missed this.
@@ -196,6 +195,8 @@ class Planner:
         neighbours = self._layered.neighbours(
             nest, embedding, LOOKED_AT, self._target, self._exclude
         )
+        if not records:  # that are believed
+            neighbours = [n for n in neighbours if n.record.fingerprint != nest.fingerprint]
         self._weighing.looked_at(nest.fingerprint, neighbours)
         if not neighbours:
             usable, reason = (), "the book has nothing for this target"
@@ -233,8 +234,7 @@ class Planner:
     def _unheard_of(self, nest: Nest, trips: Trips) -> tuple[Choice, ...]:
         """What is done with nests that no book knows, whatever it has of their neighbours."""
         around = self._context(trips)
-        rules = (by_memory, in_registers, beside_recurrences)
-        usable = next(filter(None, (rule(nest, self._fit, around) for rule in rules)), ())
+        usable = next(filter(None, (rule(nest, self._fit, around) for rule in UNHEARD_OF)), ())
         if usable or around.parallel or (form := sums_apart(nest, self._fit)) is None:
             return usable
         around = replace(around, trips=form.trips(trips))
@@ -359,7 +359,7 @@ class Planner:
             calls = [("rows", rows, True)]
         if slid := self._sliding(nest, trips):
             calls = [*(one for one in calls if one[2]), ("strips", slid, True)]
-        if not calls or self._is_tuned(nest):
+        if not calls or self._is_tuned(nest, trips):
             return None
         for tier, recipe, sure in calls:
             if not sure and self._exact(nest, self._records(nest, trips), trips):
@@ -384,17 +384,26 @@ class Planner:
         found = self._of_form(form, (), trips, hot) if form is not None else ()
         return found[0] if found and found[0].distance < ALIKE else None
 
-    def _is_tuned(self, nest: Nest) -> bool:
-        """Whether somebody has tuned these very loops here, not array expressions."""
+    def _is_tuned(self, nest: Nest, trips: Trips) -> bool:
+        """Whether somebody has tuned these very loops here, not array expressions, and gained."""
         own = self._layered.has_own(nest, self._target, self._exclude)
-        return own and not self._expressions
+        return own and not self._expressions and bool(self._records(nest, trips))
 
     def _records(self, nest: Nest, trips: Trips) -> list[Record]:
         """Those of this very nest."""
         key = _alike(nest, trips)
         if key not in self._known:
-            self._known[key] = self._layered.records_of(nest, self._target, self._exclude, trips)
+            found = self._layered.records_of(nest, self._target, self._exclude, trips)
+            self._known[key] = [] if self._is_doubtful(nest, found, trips) else found
         return self._known[key]
+
+    def _is_doubtful(self, nest: Nest, records: Sequence[Record], trips: Trips) -> bool:
+        """Whether what was tuned here gained so little that it may cost what else is done to code
+        of our own: it was found in docc's."""
+        if not records or not self._libraries or TARGETS[self._target].parallel:
+            return False
+        own = self._layered.has_own(nest, self._target, self._exclude)
+        return own and exact_speedup(records[0], trips) < WORTH_BELIEVING
 
     def _exact(self, nest: Nest, records: list[Record], trips: Trips) -> tuple[Choice, ...]:
         choices = []
@@ -427,24 +436,9 @@ class Planner:
     def _asked(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
         begun = time.monotonic()
         try:
-            return self._tried(nest, recipe)
+            return self._trials.answer(nest, recipe)
         finally:
             self._patience -= time.monotonic() - begun
-
-    def _tried(self, nest: Nest, recipe: Recipe) -> Fit | Refusal:
-        try:
-            fit = self._trials.fit(nest, recipe)
-        except IllegalStepError as error:
-            return Refusal(str(error), error.position)
-        except RunError as error:  # the same steps with other sizes are no better, most likely
-            return Refusal(str(error), len(recipe) - 1 if len(recipe) else None)
-        if len(recipe) and 2 * len(fit.dropped) > len(recipe):
-            return Refusal("most steps are refused")
-        ordered = {str(step.args[0]) for step in fit.dropped if step.op == "parallel"}
-        if ordered:
-            # docc would give threads to whatever loop is left.
-            return Refusal("its threads are refused", ordered=frozenset(ordered))
-        return fit
 
 
 def _shares(recipe: Recipe) -> bool:

@@ -1,11 +1,15 @@
-"""Where a search begins: the recipes of near neighbours, ported to the nest at hand."""
+"""Where a search begins: the recipes of near neighbours, ported to the nest at hand, and what is
+served where nobody has searched."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from loopbook.client.fit import Trials
+from loopbook.client.heuristics import UNHEARD_OF, by_rules
 from loopbook.client.inner_nests import renamed
 from loopbook.client.layered import LayeredBook
+from loopbook.client.orders import along_memory, taken_apart
 from loopbook.client.plan import plan_nests
 from loopbook.client.port import port
 from loopbook.program import walk
@@ -53,6 +57,22 @@ def ported_neighbours(
         if ported is not None and ported not in recipes:
             recipes.append(ported)
     return recipes[:MOST]
+
+
+def by_rules_alone(nest: Nest, context: TuningContext) -> list[Recipe]:
+    """What would be served to a nest of which no book knew anything: what a search finds is served
+    in its place, and has to be no slower."""
+    if is_region(nest.loop):
+        return []
+    fit = Trials("", Transformed.of(nest).program).answer
+    found = [
+        *along_memory(nest, fit, ()),
+        *(choice for rule in UNHEARD_OF for choice in rule(nest, fit, context)),
+        *by_rules(nest, fit, context),
+    ]
+    if not context.parallel:
+        found += taken_apart(nest, fit)
+    return list(dict.fromkeys(choice.recipe for choice in found if len(choice.recipe)))
 
 
 def _one_by_one(

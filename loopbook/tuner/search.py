@@ -21,6 +21,7 @@ from loopbook.rules import TuningContext
 from loopbook.steps import Step
 from loopbook.toolchain.compiler import find_compiler
 from loopbook.tuner.log import Trial, TrialLog
+from loopbook.tuner.neighbours import by_rules_alone
 from loopbook.tuner.session import Candidate, Outcome, Session
 from loopbook.tuner.settings import Settings
 from loopbook.tuner.strategies import STRATEGIES, Problem, Strategy
@@ -158,25 +159,29 @@ def _strategies(
     """One for each nest that matters, by position."""
     return {
         nest.position: STRATEGIES[settings.strategy](
-            Problem(
-                nest=nest,
-                context=TuningContext.of(
-                    hardware,
-                    session.target,
-                    trip_counts(nest, session.symbols),
-                    libraries=settings.libraries,
-                ),
-                random=Random(f"{settings.seed} {nest.fingerprint} {nest.position}"),
-                starts=tuple(
-                    recipe.steps
-                    for recipe in starts(nest)
-                    if settings.libraries or all(step.op != "library" for step in recipe.steps)
-                ),
-            )
+            _problem(nest, session, hardware, settings, starts)
         )
         for nest in session.tuned
         if session.shares[nest.position] >= WORTH_TUNING
     }
+
+
+def _problem(
+    nest: Nest, session: Session, hardware: HardwareProfile, settings: Settings, starts: Starts
+) -> Problem:
+    trips = trip_counts(nest, session.symbols)
+    context = TuningContext.of(hardware, session.target, trips, libraries=settings.libraries)
+    recipes = dict.fromkeys((*by_rules_alone(nest, context), *starts(nest)))
+    return Problem(
+        nest=nest,
+        context=context,
+        random=Random(f"{settings.seed} {nest.fingerprint} {nest.position}"),
+        starts=tuple(
+            recipe.steps
+            for recipe in recipes
+            if settings.libraries or all(step.op != "library" for step in recipe.steps)
+        ),
+    )
 
 
 def _trial(
