@@ -40,7 +40,9 @@ class Call:
 def product_calls(nest: Nest, target: str, trips: Trips) -> Iterator[Call]:
     """Recipes that hand products in a nest to BLAS, the best first, if they look large enough, and
     there is a BLAS that is fast and wanted. Whether they are legal, the step itself finds out."""
-    runs = max(_runs(nest.ancestry(loop.index)[-3:], trips) for loop in nest.loops)
+    # Of a batch, each product is a call of its own.
+    last = (loop for loop in nest.loops if not nest.children(loop.index))
+    runs = max(_runs(nest.ancestry(loop.index)[-3:], trips) for loop in last)
     if runs < LEAST_PRODUCT or os.environ.get(VARIABLE) == "0" or not has_tuned_blas():
         return
     for steps in library_calls(nest, TuningContext(target, 1, trips=trips, libraries=True)):

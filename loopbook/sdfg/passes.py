@@ -20,6 +20,7 @@ from loopbook.sdfg.incomplete_tiles import with_loops_kept
 from loopbook.sdfg.restrict import with_restrict
 from loopbook.sdfg.restrict_in_threads import with_restrict_in_threads
 from loopbook.sdfg.seldom import with_seldom_choices, with_seldom_wraps
+from loopbook.sdfg.short_vectors import with_short_rows
 from loopbook.toolchain import compiler
 from loopbook.toolchain.stderr import quiet_stderr
 
@@ -181,7 +182,7 @@ def _source(sdfg: StructuredSDFG, target: str, noalias: bool) -> str:
     if preamble is None:
         return ""
     own = code[preamble.end() :]
-    said = with_halves(with_loops_kept(own))
+    said = with_short_rows(with_halves(with_loops_kept(own)))
     if noalias:
         seldom = with_seldom_choices(with_seldom_wraps(with_restrict(said)))
         said = with_restrict_in_threads(with_flags(seldom))
