@@ -51,6 +51,22 @@ def test_counts_of_loops_that_become_one_are_values(func):
         np.testing.assert_array_equal(compiled(n), func(n), strict=True)
 
 
+def hashed(seed, n):
+    z = np.arange(1, 2 * n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+    z = (z ^ (z >> 30)) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> 27)) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> 31
+    u = (z >> 11) * (1.0 / (1 << 53))
+    return u[:n] + u[n:]
+
+
+@pytest.mark.parametrize("seed", [0, 42])
+def test_what_is_hashed_of_counts_may_be_less_than_any_count(seed):
+    compiled = loopbook.native(hashed, strict=True)
+    for n in (5, 40):
+        np.testing.assert_allclose(compiled(seed, n), hashed(seed, n), rtol=1e-12)
+
+
 def agreement(i, k):
     n = max(i.max(), k.max()) + 1
     both = np.bincount(i * n + k, minlength=n * n).reshape(n, n)

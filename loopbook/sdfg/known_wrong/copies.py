@@ -165,9 +165,11 @@ def held(kinds: Kinds) -> None:
     ``n[i] = max(i, -9007199254740992)``, which is the same number and none that docc computes
     elsewhere. Only arrays that are read at several places can come out wrong, be it one array or
     one here and another one there, whose loops docc makes one. Numbers from data are none such, and
-    may be less.
+    may be less; so may be what is computed of a count, as a hash of it is, which is ``s | 0``.
     """
     data = _from_elements(kinds)
+    given = assigned(kinds.source.body)
+    computed = frozenset(name for name, value in given if not isinstance(value, ast.For))
     read: dict[str, set[str]] = {}
     for node in kinds.source.walk():
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
@@ -179,7 +181,7 @@ def held(kinds: Kinds) -> None:
         target = statement.targets[0]
         if not isinstance(target, ast.Subscript) or base(target) not in read:
             continue
-        counts = _Counts(kinds, data)
+        counts = _Counts(kinds, data, computed)
         value = counts.visit(copy.deepcopy(statement.value))  # which it changes
         if counts.found and not counts.elements:
             found.append((statement, base(target), value))
@@ -213,9 +215,10 @@ def _reads(value: ast.expr, names: frozenset[str]) -> bool:
 class _Counts(ast.NodeTransformer):
     """Counts in an expression, and whether it reads elements, or what depends on them."""
 
-    def __init__(self, kinds: Kinds, data: frozenset[str]) -> None:
+    def __init__(self, kinds: Kinds, data: frozenset[str], computed: frozenset[str]) -> None:
         self.kinds = kinds
         self.data = data
+        self.computed = computed
         self.found = self.elements = False
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
@@ -228,4 +231,5 @@ class _Counts(ast.NodeTransformer):
         if node.id in self.kinds.parameters or kind.rank != 0 or kind.what != INT:
             return node
         self.found = True
-        return expression(f"max(x, {LEAST})", node, x=ast.copy_location(ast.Name(node.id), node))
+        text = f"max(x, {LEAST})" if node.id not in self.computed else "x | 0"
+        return expression(text, node, x=ast.copy_location(ast.Name(node.id), node))
