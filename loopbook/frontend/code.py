@@ -487,20 +487,21 @@ class Code:
         self.remember(key, Int.atom(name), (size,))
         return Int.atom(name)
 
-    def bounded(self, size: Int, axes: int = 1) -> Int:
+    def bounded(self, size: Int, axes: int = 1, beside: Int = ONE) -> Int:
         """A size of a new array. Where nothing says how large it may be, there is room for some
         more elements than arguments have, and it is supposed to be no larger: of a number that is
         its size, loops may make places.
 
         Args:
             axes: how many of the array's sizes are unknown.
+            beside: how many elements there are for each place along these.
         """
         bound = self.facts.bound(size, upper=True)
         if bound is not None and self.facts.known(bound) is not None:
             return size
-        key = ("bounded", size, axes)
+        key = ("bounded", size, axes, beside)
         if key not in self.memo:
-            room = room_of(self, size) or self.room(axes)
+            room = room_of(self, size) or self.room(axes, beside)
             name = self.fresh("n_")
             self.emit(f"{name} = min({size.text}, {room.text})")
             self.suppose(f"{size.text} >= 0 and {size.text} <= {room.text}", or_leave=True)
@@ -518,9 +519,9 @@ class Code:
         self._agreed[Int.atom(name)] = (size, size)
         return Int.atom(name)
 
-    def room(self, axes: int) -> Int:
-        """A size that new arrays are supposed not to exceed."""
-        arrays = {name: value.size for name, value in self.elements.items()}
+    def room(self, axes: int, beside: Int = ONE) -> Int:
+        """A size that new arrays are supposed not to exceed; of tables, all sizes together."""
+        arrays, more = {name: value.size for name, value in self.elements.items()}, 1024
         if arrays:
             text = f"max({', '.join(f'{name}.size' for name in arrays)}, 0)"
             most = max(arrays.values())
@@ -531,9 +532,13 @@ class Code:
             names = [n for n in sorted(self.arguments) if n in self.facts.values]
             text = f"min(max({', '.join([*names, '0', '0'])}), 1 << 18) * 4"
             most = min(max([0, *(self.facts.values[n] for n in names)]), 1 << 18) * 4
+        if beside != ONE:
+            of = self.facts.known(beside) or 1
+            text = f"(max({text}, {AMPLE}) // max({beside.text}, 1))"
+            most, more = max(most, AMPLE) // max(of, 1), 8
         if axes > 1:
             text, most = f"int({text} ** {1 / axes})", int(most ** (1 / axes))
-        return self.facts.derive(f"{text} + 1024", [], lambda: most + 1024)
+        return self.facts.derive(f"{text} + {more}", [], lambda: most + more)
 
     def is_agreed(self, size: Int, agreed: Int) -> bool:
         """Whether a size is one of those that one was `agreed` of."""

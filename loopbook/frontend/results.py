@@ -143,7 +143,8 @@ def _array(t: Translator, value: Array) -> str:
 
 
 def _counted(t: Translator, value: Array) -> str:
-    """The first part of a buffer, of sizes that only the loops find out."""
+    """The first part of a buffer, of sizes that only the loops find out: rows with gaps in between
+    are put side by side, as NumPy's are."""
     code, view = t.code, value.view
     assert view is not None
     own = whole(view.buffer).view
@@ -157,7 +158,8 @@ def _counted(t: Translator, value: Array) -> str:
         count = code.temporary((ONE,), types.INT, "count")
         code.emit(f"{count.name}[0] = {size.text}")
         parts.append(f": {count.name}[0]")
-    return f"{_in_shape(view.buffer)}[{', '.join(parts)}]"
+    gaps = ".copy()" if any(part != ":" for part in parts[1:]) else ""
+    return f"{_in_shape(view.buffer)}[{', '.join(parts)}]{gaps}"
 
 
 def _in_shape(buffer: Buffer) -> str:

@@ -118,3 +118,20 @@ return far.argmin(axis=1), means"""
     assert np.array_equal(lowered.plain(data(12, 2), more)[0], more)
     later = "i += 40\nk = i.max() + 1\nreturn np.ones(k)"
     check(function(later, "A, i"), data(12, 2), places)
+
+
+def test_rows_as_long_as_only_the_loops_find_out_have_room_for_all_rows():
+    """Together: many rows have the room that few have, and lie side by side in the result."""
+    body = """lens = np.diff(i)
+rows = np.zeros((len(lens), lens.max()))
+for r in range(len(lens)):
+    rows[r, : lens[r]] = 1.5 * r
+return rows"""
+    ragged = function(body, "i")
+    for count, longest in ((7, 40), (50_000, 3)):
+        lens = np.arange(count) % longest + 1
+        ends = np.concatenate([[0], np.cumsum(lens)])
+        lowered = check(ragged, ends)
+        assert lowered.failed
+        around = lowered.wrap(lowered.plain_kernel)  # without Python to fall back on
+        assert around(ends).flags.c_contiguous

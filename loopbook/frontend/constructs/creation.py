@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,10 @@ from loopbook.frontend.values import (
 def shape_of(t: Translator, shape: Value) -> Index:
     """The sizes that a ``shape`` argument gives."""
     sizes = tuple(t.integer(s) for s in (shape.items if isinstance(shape, Tup) else (shape,)))
-    unknown = sum(t.code.facts.known(size) is None for size in sizes)
-    sizes = tuple(t.code.bounded(size, unknown) for size in sizes)
+    told = [size for size in sizes if t.code.facts.known(size) is not None]
+    unknown = len(sizes) - len(told)
+    beside = prod(told, start=ONE)
+    sizes = tuple(t.code.bounded(size, unknown, beside) for size in sizes)
     return tuple(Int.of(1) if t.code.is_one(s) else s for s in sizes)
 
 
