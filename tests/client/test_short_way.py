@@ -92,6 +92,37 @@ def test_what_runs_as_python_does_so_at_once(long_ways):
     assert long_ways[0] == 3  # the third one for another number
 
 
+@pytest.mark.filterwarnings("ignore::loopbook.errors.InterpretedWarning")
+def test_what_a_loop_calls_as_python_with_other_numbers_each_time_does_so_at_once(long_ways):
+    def named(x, n):
+        return {str(x): n}
+
+    program = loopbook.native(named)
+    for i in range(40):
+        program(0.1 * i, i)
+    long_ways[0] = 0
+    for i in range(40, 60):
+        assert program(0.1 * i, i) == named(0.1 * i, i)
+    assert long_ways[0] == 0
+
+
+@pytest.mark.filterwarnings("ignore::loopbook.errors.InterpretedWarning")
+def test_numbers_that_can_be_compiled_stay_so_among_many_that_cannot(long_ways):
+    def steps(T, dt):
+        x = np.zeros(int(T / dt))
+        x[1:] = dt
+        return x.sum()
+
+    program = loopbook.native(steps)
+    program(1.0, 0.125)
+    for i in range(40):
+        with pytest.raises(ValueError, match="negative"):
+            program(-1.0 - i, 0.125)
+    long_ways[0] = 0
+    assert program(2.0, 0.125) == steps(2.0, 0.125)
+    assert long_ways[0] == 0
+
+
 def test_a_number_with_which_it_runs_as_python_leaves_others_compiled():
     def head(x, n):
         y = np.zeros(n)

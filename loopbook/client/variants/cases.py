@@ -92,6 +92,10 @@ class Entries:
         except SdfgError:  # before anything was computed
             return AGAIN
 
+    def get(self, key: Hashable) -> Short | None:
+        """The short way that is known."""
+        return self._known.get(key)
+
     def add(self, key: Hashable, entry: Short | None, *, over: bool = True) -> None:
         """Remember a short way, over another one or only where there is none."""
         if entry is not None and (over or key not in self._known):

@@ -61,6 +61,10 @@ Variant = Compiled | Looped
 LIBRARY = "it leaves linear algebra of large arrays to NumPy"
 """Why a function may run in part as Python although it could be compiled."""
 
+OFTEN = 16
+"""As often an error has come for some arguments that other numbers are no reason to look again: it
+takes longer than what a loop calls."""
+
 
 class Dispatcher:
     """One Python function and all that was compiled for it.
@@ -101,7 +105,7 @@ class Dispatcher:
         self._unpacked: dict[tuple[Layout, ...], Dispatcher | LoopbookError] = {}
         self._last: Dispatcher | None = None
         self._entries = Entries()
-        self._failed: dict[Hashable, Exception] = {}
+        self._failed: dict[Hashable, tuple[Exception, int, tuple[int, ...], Short | None]] = {}
         self._said: set[str] = set()
         self._pythons: dict[str, Callable[..., Any]] = {}
 
@@ -219,15 +223,23 @@ class Dispatcher:
 
     def _failing(self, key: Hashable, args: Sequence[Any], error: Exception) -> None:
         """Take the short way to Python where the very same error, which is kept then, comes again
-        for such arguments."""
-        if self._failed.get(key) is error:
-            python = self._pythons.get(str(error), self.func)
-            python = refusing(str(error)) if self._inner else python
-            self._entries.add(key, as_python(python, args), over=False)
-        else:
+        for such arguments; whatever numbers are among them that it has come for again and again."""
+        known, times, first, short = self._failed.get(key, (None, 0, (), None))
+        if known is not error:
             if len(self._failed) >= MAX_VARIANTS:
                 self._failed.clear()
-            self._failed[key] = error
+            whole = tuple(value for value in args if type(value) is int)
+            self._failed[key] = error, 1, whole, None
+            return
+        python = self._pythons.get(str(error), self.func)
+        python = refusing(str(error)) if self._inner else python
+        over = times >= OFTEN and self._entries.get(key) is short
+        if over or short is None:
+            same = first == tuple(value for value in args if type(value) is int)
+            unasked = (float, np.float64) if same else (float, np.float64, int)
+            short = as_python(python, args, *(unasked if over else ()))
+            self._entries.add(key, short, over=over)
+        self._failed[key] = error, times + 1, first, short
 
     def _short(
         self,

@@ -18,12 +18,17 @@ class RunsAsPythonError(Exception):
     themselves, since it may change them."""
 
 
-def as_python(func: Callable[..., Any], args: Sequence[Any]) -> Short:
-    """The short way to Python, for calls with these numbers: with others they may be compiled."""
-    numbers = [value for value in args if type(value) is not np.ndarray]
+def as_python(func: Callable[..., Any], args: Sequence[Any], *unasked: type) -> Short:
+    """The short way to Python, for calls with these numbers: with others they may be compiled.
+
+    Args:
+        unasked: types of which any number will do.
+    """
+    others = (np.ndarray, *unasked)
+    numbers = [value for value in args if type(value) not in others]
 
     def entry(args: Sequence[Any]) -> Any:
-        if [value for value in args if type(value) is not np.ndarray] != numbers:
+        if [value for value in args if type(value) not in others] != numbers:
             return AGAIN
         return func(*args)
 
