@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import python_maths, records, types, unsigned
+from loopbook.frontend import own_operators, python_maths, records, types, unsigned
 from loopbook.frontend.hints import instead
 from loopbook.frontend.registry import ELEMENTWISE, FUNCTIONS, METHODS
 from loopbook.frontend.translate import Translator
@@ -75,6 +75,8 @@ def call(
     """The value of a call."""
     from loopbook.frontend.inline import Local, inline, inline_local
 
+    if (calling := own_operators.method(function, "__call__")) is not None:
+        return inline(t, calling, [function, *args], kwargs)
     if isinstance(function, Bound):
         if function.name == "ufunc.outer":
             return FUNCTIONS[np.outer](t, *args, ufunc=function.owner, **kwargs)
@@ -84,7 +86,7 @@ def call(
         if isinstance(target, Local):
             return inline_local(t, target, args, kwargs)
         if isinstance(target, records.Making):
-            return records.made(target, args)
+            return records.made(t, target, args)
         if isinstance(target, records.Method):
             return inline(t, target.function, [target.owner, *args], kwargs)
         if isinstance(target, records.Replacing):

@@ -20,7 +20,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import arith, choices, list_changes, lists, sorts, types
+from loopbook.frontend import (
+    arith,
+    choices,
+    list_changes,
+    lists,
+    own_operators,
+    sorts,
+    types,
+)
 from loopbook.frontend.code import Line, bare, reads
 from loopbook.frontend.operators import SYMBOLS, lift
 from loopbook.frontend.records import Fields
@@ -40,6 +48,8 @@ def compare(t: Translator, node: ast.Compare) -> Value:
     for operator, left, right in zip(node.ops, values, values[1:], strict=False):
         if isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
             found: Value = _identity(t, operator, left, right)
+        elif (own := own_operators.compared(t, type(operator), left, right)) is not None:
+            found = own
         elif (decided := compared(t, SYMBOLS[type(operator)], left, right)) is not None:
             found = decided
         elif isinstance(operator, ast.Eq | ast.NotEq) and _is_same(node, operator):

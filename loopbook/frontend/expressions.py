@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from loopbook.frontend import arith, conditions, lists, records
+from loopbook.frontend import arith, conditions, lists, own_operators, records
 from loopbook.frontend.calls import called
 from loopbook.frontend.code import UnrollError
 from loopbook.frontend.comprehensions import comprehension
@@ -76,7 +76,9 @@ def _evaluated(t: Translator, node: ast.expr) -> Value:
         case ast.UnaryOp(op=ast.Not()):
             return arith.unary(t.code, "not", t.test(node.operand))
         case ast.UnaryOp():
-            return negated(t, SYMBOLS[type(node.op)], evaluate(t, node.operand))
+            value = evaluate(t, node.operand)
+            own = own_operators.unary(t, type(node.op), value)
+            return negated(t, SYMBOLS[type(node.op)], value) if own is None else own
         case ast.Compare():
             return conditions.compare(t, node)
         case ast.BoolOp():

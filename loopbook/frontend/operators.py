@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from loopbook.frontend import arith, lists, nests, types
+from loopbook.frontend import arith, lists, nests, own_operators, types
 from loopbook.frontend.indexing import items_of, load_at, store_at
 from loopbook.frontend.list_parts import put
 from loopbook.frontend.narrow import wraps
@@ -113,6 +113,8 @@ def _same_shape(t: Translator, array: Array, shape: tuple[Int, ...]) -> bool:
 
 def operate(t: Translator, operator: type, left: Value, right: Value) -> Value:
     """A binary operator."""
+    if (found := own_operators.binary(t, operator, left, right)) is not None:
+        return found
     if operator is ast.MatMult:
         return FUNCTIONS[np.matmul](t, left, right)
     symbol = SYMBOLS[operator]
@@ -234,6 +236,11 @@ def augmented(t: Translator, node: ast.AugAssign) -> None:
     if isinstance(node.target, ast.Name):
         current = t.expr(node.target)
         if isinstance(current, Fields):
+            given = t.expr(node.value)
+            own = own_operators.binary_in_place(t, type(node.op), current, given)
+            if own is not None:
+                t.bind(node.target.id, own)
+                return
             raise code.fail(f"changing {node.target.id}, which the caller has too; make a new one")
         if not isinstance(current, Array):
             t.bind(node.target.id, operate(t, type(node.op), current, t.expr(node.value)))

@@ -127,8 +127,24 @@ class Replacing:
         return replace(self.owner, items=tuple(fixed.get(n, item) for n, item in kept), given=False)
 
 
-def made(making: Making, items: Iterable[Value]) -> Fields:
+_OTHERWISE = (
+    "__bool__", "__contains__", "__getattr__", "__getattribute__", "__getitem__", "__iter__",
+    "__len__", "__setattr__",
+)  # fmt: skip
+"""What makes a class's items, length or truth other ones than its fields give."""
+
+
+def _check(t: Translator, kind: type) -> None:
+    """Raise for objects that do not behave as their fields do."""
+    for name in _OTHERWISE:
+        found = inspect.getattr_static(kind, name, None)
+        if isinstance(found, FunctionType) and found.__code__.co_filename != "<string>":
+            raise t.code.fail(f"a {kind.__name__}, whose {name} is its own")
+
+
+def made(t: Translator, making: Making, items: Iterable[Value]) -> Fields:
     """The record that `making` would make."""
+    _check(t, making.kind)
     return Fields(tuple(items), making.kind is list, making.names, making.kind, True)
 
 
@@ -148,6 +164,7 @@ def of_call(t: Translator, kind: type, args: list[Value], kwargs: dict[str, Valu
     """``kind(*args, **kwargs)``, for a kind that `is_record`."""
     from loopbook.frontend.expressions import wrapped
 
+    _check(t, kind)
     try:
         bound = inspect.signature(kind).bind(*args, **kwargs)
     except TypeError as error:

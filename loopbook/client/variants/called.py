@@ -96,6 +96,9 @@ class Statements:
             ) is not None:
                 function = _method(held, name)
                 args = [first, *args]
+            case ast.Name(id=name) as first if name in self.objects:
+                function = _method(self.objects[name], "__call__")
+                args = [first, *args]
             case ast.Name(id=name):
                 function = self.names.get(name)
             case _:

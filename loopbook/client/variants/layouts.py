@@ -216,7 +216,9 @@ def _is_record(value: Any) -> bool:
         return hasattr(kind, "_fields")
     if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dict__"):
         return False
-    return not callable(value) and _only_holds(kind)
+    return _only_holds(kind) and (
+        not callable(value) or isinstance(inspect.getattr_static(kind, "__call__"), FunctionType)
+    )
 
 
 @lru_cache(maxsize=256)
