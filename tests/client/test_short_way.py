@@ -66,6 +66,72 @@ def test_arrays_may_lie_in_any_order(long_ways):
     assert long_ways[0] == 1
 
 
+def grid() -> np.ndarray:
+    return np.arange(30.0).reshape(5, 6)
+
+
+LAYOUTS = [
+    lambda a: (a[:4:2, ::-1], a[4:, :].T[:, :1].T),
+    lambda a: (a.T[1:3], grid().T[4:]),
+    lambda a: (a[::-1], grid()[:, ::-1]),
+    lambda a: (np.asfortranarray(a), a[:, :1]),
+    lambda a: (a[1:3, 2:], a[3:, 1:5]),
+]
+
+
+@pytest.mark.parametrize("func", ["loops", "arrays"])
+@pytest.mark.parametrize("layout", range(len(LAYOUTS)))
+def test_the_loops_take_it_too_where_arrays_lie_otherwise(layout, func, monkeypatch):
+    def arrays(x, y):
+        x += 2.0 * y
+        return x.sum()
+
+    def loops(x, y):
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                x[i, j] = x[i, j] + 2.0 * y[i % y.shape[0], j % y.shape[1]]
+
+    written = {"loops": loops, "arrays": arrays}[func]
+    program, looked = loopbook.native(written, strict=True), [0]
+    found = cases.Cases.variant
+
+    def counted(self: Any, *args: Any) -> Any:
+        looked[0] += 1
+        return found(self, *args)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InterpretedWarning)
+        for time in range(4):
+            if time == 2:
+                monkeypatch.setattr(cases.Cases, "variant", counted)
+            ours, theirs = grid(), grid()
+            one, other = LAYOUTS[layout](ours), LAYOUTS[layout](theirs)
+            assert program(*one) == pytest.approx(written(*other))
+            np.testing.assert_allclose(ours, theirs)
+            np.testing.assert_allclose(one[0], other[0])
+    assert looked[0] == 0
+
+
+def test_arrays_that_overlap_otherwise_than_before_are_looked_at_again():
+    """An array that is written, and lies in another order, must not share elements."""
+
+    def changed(x, y):
+        x += 2.0 * y
+
+    program = loopbook.native(changed, strict=True)
+    for _ in range(3):
+        program(grid()[:, ::2], grid()[:, ::2])
+    ours, theirs = grid(), grid()
+    program(ours[:, ::2], ours[:, 1::2])  # they lie within each other, and share nothing
+    changed(theirs[:, ::2], theirs[:, 1::2])
+    np.testing.assert_allclose(ours, theirs)
+    with pytest.raises(SdfgError, match="overlap in part"):
+        program(ours[:, :3][:, ::-1], ours[:, 2:5][:, ::-1])
+    once = np.lib.stride_tricks.as_strided(np.ones(40), (5, 3), (0, 16))
+    with pytest.raises(SdfgError, match="overlaps itself"):
+        program(once, grid()[:, ::2])
+
+
 def test_arrays_that_overlap_take_the_long_way():
     def changed(x, y):
         x += 2.0 * y

@@ -98,13 +98,9 @@ class Case:
                 return f"{name} is of type {type(value).__name__}"
         return ""
 
-    def taken_as(self, args: Sequence[Any], *, any_order: bool = False) -> bool:
-        """Whether compiled code gets these very arguments: arrays, numbers, None and texts.
-
-        Args:
-            any_order: arrays need not lie in C order.
-        """
-        if len(args) != len(self.args) or (self.foreign and not any_order):
+    def taken_as(self, args: Sequence[Any]) -> bool:
+        """Whether compiled code gets these very arguments: arrays, numbers, None and texts."""
+        if len(args) != len(self.args):
             return False
         return all(
             value is own and (not isinstance(value, THINGS) or type(value) in PLAIN_THINGS)
@@ -124,7 +120,7 @@ class Case:
             array = self.args[place]
             if place in written and not array.flags.writeable:
                 raise SdfgError(f"{self.names[place]} may be written, and is read-only")
-            if place in written and place in self.foreign and _overlaps_itself(array):
+            if place in written and place in self.foreign and overlaps_itself(array):
                 raise SdfgError(f"{self.names[place]} is written, and overlaps itself")
         for one, other in combinations(self.arrays, 2):
             if one not in written and other not in written:
@@ -146,7 +142,18 @@ def overlap(one: np.ndarray, other: np.ndarray) -> bool:
         return True
 
 
-def _overlaps_itself(array: np.ndarray) -> bool:
+def span(array: np.ndarray) -> tuple[int, int]:
+    """Where the memory begins and ends that an array has elements in."""
+    low = high = array.ctypes.data
+    for stride, size in zip(array.strides, array.shape, strict=True):
+        if stride < 0:
+            low += stride * (size - 1)
+        else:
+            high += stride * (size - 1)
+    return low, high + array.itemsize
+
+
+def overlaps_itself(array: np.ndarray) -> bool:
     """Whether two elements of an array may lie in the same place; True where it is hard to say."""
     reach = array.itemsize
     dims = sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1)

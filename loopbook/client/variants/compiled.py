@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from loopbook.client.variants.bounds import OUTSIDE, Bounds
-from loopbook.client.variants.case import Case
+from loopbook.client.variants.case import Case, overlaps_itself, span
 from loopbook.client.variants.fastest import Fastest
 from loopbook.client.variants.merged import merged
 from loopbook.errors import SdfgError
@@ -145,9 +145,9 @@ AGAIN = object()
 
 
 class Entry:
-    """Calls of compiled code with plain arrays, in C order, of shapes that were seen before."""
+    """Calls of compiled code with plain arrays, of shapes and orders that were seen before."""
 
-    __slots__ = ("_call", "_is_array", "_kept", "_pairs", "_sizes")
+    __slots__ = ("_call", "_copied", "_is_array", "_kept", "_pairs", "_sizes", "_with_copied")
 
     def __init__(
         self,
@@ -161,11 +161,14 @@ class Entry:
         self._sizes = caller.sizes(args)
         self._is_array = [isinstance(value, np.ndarray) for value in args]
         arrays = [place for place, array in enumerate(self._is_array) if array]
-        self._pairs = [
-            (one, args[one].nbytes, other, args[other].nbytes)
-            for one, other in combinations(arrays, 2)
-            if one in written or other in written
-        ]
+        self._copied = [(n, n in written) for n in arrays if not args[n].flags.c_contiguous]
+        copied = {place for place, _ in self._copied}
+        self._pairs = list[tuple[int, int, int, int]]()
+        self._with_copied = list[tuple[int, int, int, int]]()
+        for one, other in combinations(arrays, 2):
+            if one in written or other in written:
+                pairs = self._with_copied if {one, other} & copied else self._pairs
+                pairs.append((one, args[one].nbytes, other, args[other].nbytes))
 
     def __call__(self, args: Sequence[Any]) -> Any:
         words = []
@@ -181,4 +184,28 @@ class Entry:
         for one, size, other, other_size in self._pairs:
             if words[one] < words[other] + other_size and words[other] < words[one] + size:
                 return AGAIN
+        if self._copied:
+            return self._with_copies(args, words)
         return self._call(args, words, self._sizes)
+
+    def _with_copies(self, args: Sequence[Any], words: list[Any]) -> Any:
+        """The same with copies of arrays that do not lie in C order, which are written back."""
+        spans = {place: span(args[place]) for place, _ in self._copied}
+        for one, size, other, other_size in self._with_copied:
+            low, high = spans.get(one) or (words[one], words[one] + size)
+            other_low, other_high = spans.get(other) or (words[other], words[other] + other_size)
+            if low < other_high and other_low < high:
+                return AGAIN
+        back = []
+        for place, is_written in self._copied:
+            array = args[place]
+            if is_written and overlaps_itself(array):
+                return AGAIN
+            copy = np.ascontiguousarray(array)
+            words[place] = address(copy)
+            back.append((array, copy, is_written))
+        answer = self._call(args, words, self._sizes)
+        for array, copy, is_written in back:
+            if is_written:
+                np.copyto(array, copy)
+        return answer

@@ -256,7 +256,7 @@ class Dispatcher:
         """
         rest = case.args[len(args) :]
         given = (*args, *rest)
-        if not case.taken_as(given, any_order=isinstance(variant, Looped)):
+        if not case.taken_as(given):
             return None
         if any(isinstance(value, np.ndarray) for value in rest):
             return None  # an array that all calls have may be stored into
