@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from loopbook import dependence
+from loopbook.program.amplifies import amplifies
 from loopbook.program.cancels import cancels
 from loopbook.program.json_text import loaded
 from loopbook.program.read import read
@@ -210,7 +211,7 @@ def _choose(served: bool, tree: Program, arena: bool = False) -> None:
     exact = ""
     if served and cancels(tree):
         exact = "all"
-    elif served and rounds(tree):
+    elif served and (rounds(tree) or amplifies(tree)):
         exact = compiler.BUT_SUMS if accumulates(tree) else "all"
     chosen = {
         compiler.VECTOR_MATHS: "1" if served else "",

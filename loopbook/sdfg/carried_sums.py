@@ -20,6 +20,7 @@ from loopbook.dependence.scalars import private_to_iterations
 from loopbook.errors import SdfgError
 from loopbook.program import expr, tree
 from loopbook.program.accesses import accesses
+from loopbook.program.amplifies import amplifies
 from loopbook.program.cancels import cancels
 from loopbook.program.dataflow import (
     AccessNode,
@@ -49,7 +50,8 @@ What the n-th iteration before has left is 1/n late, what does not depend on it 
 
 def with_carried_sums(program: Program) -> Program:
     """A finished program with recurrences in fewer instructions; itself if there are none."""
-    if rounds(program) or cancels(program):  # each product is rounded by itself
+    if rounds(program) or cancels(program) or amplifies(program):
+        # each product is rounded by itself
         return program
     new = NewScalars(program)
     made = spread(program, partial(_shortened, program, new))
