@@ -16,6 +16,7 @@ from loopbook.sdfg.any_order import with_any_order
 from loopbook.sdfg.blas_threads import with_blas_threads
 from loopbook.sdfg.flags import with_flags
 from loopbook.sdfg.gram import with_halves
+from loopbook.sdfg.grids import with_grids
 from loopbook.sdfg.incomplete_tiles import with_loops_kept
 from loopbook.sdfg.restrict import with_restrict
 from loopbook.sdfg.restrict_in_threads import with_restrict_in_threads
@@ -188,6 +189,8 @@ def _source(sdfg: StructuredSDFG, target: str, noalias: bool) -> str:
         said = with_restrict_in_threads(with_flags(seldom))
         if os.environ.get(compiler.EXACT) == compiler.BUT_SUMS:
             said = with_any_order(said)
+        elif not os.environ.get(compiler.EXACT):
+            said = with_grids(said)
     if target in targets.TARGETS:
         said = with_blas_threads(said, target)
     if said == own:

@@ -241,6 +241,7 @@ def _script(compiler: Compiler, march: str) -> str:
         "fi\n"
     )
     # What only a compile heeds is kept from links, which would need the driver for it (`linking`).
+    script += f'[ "$source" ] && grep -q \'{APART}\' "$source" && set -- "$@" {APART_FLAGS}\n'
     for name, flags in ((EXACT, EXACT_FLAGS), (WRAPS, "-fwrapv"), (NAMES, "-DLOOPBOOK_OWN_NAMES")):
         script += f'[ "${name}" ] && [ "$source" ] && set -- "$@" {flags}\n'
     script += f'[ "${EARLY}" ] && [ "$source" ] && [ -e "${{0%/*}}/{EARLY_MARK}" ] &&\n'
@@ -304,6 +305,11 @@ BUT_SUMS = "but sums"
 `loopbook.sdfg.any_order`), or no loop that reduces would vectorise."""
 
 EXACT_FLAGS = "-ffp-contract=off -fno-reciprocal-math -fno-associative-math"
+
+APART = "fp contract(off)"
+"""In a source, it asks for products that are rounded by themselves (`loopbook.sdfg.grids`)."""
+
+APART_FLAGS = "-ffp-contract=fast-honor-pragmas"
 
 WRAPS = "LOOPBOOK_WRAPS"
 """Set in the environment of a compile, it lets whole numbers overflow as NumPy's do: ``x + 1 > x``
