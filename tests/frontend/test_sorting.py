@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import loopbook
 from loopbook.frontend import beforehand, lower
 from loopbook.frontend import check as compared
 from loopbook.frontend.constructs.networks import MOST, exchanges
@@ -191,3 +192,27 @@ def test_short_lines_are_put_in_order_without_branches(count, dtype):
     lowered = check(function(body, "A"), given)
     assert "while" not in lowered.kernel_source
     assert not lowered.holds(np.ones((count + 1, 7), dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("size", [1, 2, 9])
+def test_as_many_percentiles_as_an_array_asks_for(size, dtype):
+    body = """cuts = np.quantile(x, np.linspace(0, 1, n + 1)[1:-1])
+asked = []
+for k in range(n):
+    asked.append(20.5 * k)
+low = np.percentile(x, asked)[0]
+return cuts, low, np.percentile(x, 100 * q), np.quantile(x * 2, q.reshape(2, 2)), x[:0]"""
+    x, q = data(size, dtype=dtype), np.array([0.0, 0.31, 0.98, 1.0])
+    check(function(body, "x, q, n"), x, q, 4)
+    if x.dtype.kind == "f":
+        x[size // 2] = np.nan
+        check(function(body, "x, q, n"), x, q, 3)
+
+
+@pytest.mark.filterwarnings("ignore::loopbook.errors.InterpretedWarning")
+def test_percentiles_that_are_none_raise_as_in_python():
+    program = loopbook.native(function("return np.quantile(x, q)", "x, q"))
+    assert len(program(data(9), np.array([0.5, 1.0]))) == 2
+    with pytest.raises(ValueError, match="range"):
+        program(data(9), np.array([0.5, 1.5]))

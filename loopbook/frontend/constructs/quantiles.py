@@ -14,7 +14,7 @@ After, with `a` a copy of x in which the number that belongs at n // 2 is brough
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +32,17 @@ from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.types import FLOAT, INT
-from loopbook.frontend.values import Array, Buffer, Index, Scalar, Tup, Value, held, whole
+from loopbook.frontend.values import (
+    Array,
+    Buffer,
+    Index,
+    Listing,
+    Scalar,
+    Tup,
+    Value,
+    held,
+    whole,
+)
 
 
 def _kind_of(array: Array) -> np.dtype:
@@ -187,15 +197,17 @@ def _quantile(hundred: float, *, missing: bool = False) -> Callable[..., Value]:
             raise code.fail("a percentile by another method")
         if flag(t, keepdims):
             raise code.fail("a percentile with keepdims; use np.expand_dims")
+        if isinstance(q, Listing) or (isinstance(q, Array) and q.rank):
+            if missing or array.rank > 1:
+                raise code.fail("percentiles that are no numbers; write them as a tuple")
+            return _of_many(t, array, t.array(q), hundred)
         wanted = q.items if isinstance(q, Tup) else (q,)
-        if any(isinstance(one, Array) for one in wanted):
-            raise code.fail("percentiles that are no numbers; write them as a tuple")
         single = not isinstance(q, Tup) and t.number(q).weak  # a list is an array of 64 bits
         dtype = _kind_of(array) if single else FLOAT
         parts = [_share(t, t.number(one), hundred) for one in wanted]
         found = [
             _reduced(
-                t, array, place, lambda line, p=part: _between(t, line, p), False, dtype,
+                t, array, place, lambda line, p=part: _of_line(t, line, p), False, dtype,
                 missing=missing,
             )
             for part in parts
@@ -203,6 +215,38 @@ def _quantile(hundred: float, *, missing: bool = False) -> Callable[..., Value]:
         return FUNCTIONS[np.stack](t, Tup(tuple(found))) if isinstance(q, Tup) else found[0]
 
     return lowering
+
+
+def _of_many(t: Translator, array: Array, q: Array, hundred: float) -> Value:
+    """As many percentiles as an array asks for, of a line that is sorted for all of them."""
+    code = t.code
+    line = t.stored(t.array(FUNCTIONS[np.sort](t, array)))
+    last = array.shape[0] - 1
+    q, many = t.stored(q), q.shape
+    result = whole(code.temporary(many, FLOAT), many)
+    top = code.let(arith.convert(code, line.element((last,)), FLOAT), "top")
+    with ExitStack() as stack:
+        own = tuple(stack.enter_context(code.loop(ZERO, size)) for size in many)
+        share = code.let(arith.convert(code, q.element(own), FLOAT), "q")
+        code.suppose(f"{share.text} >= 0.0 and {share.text} <= {hundred}", or_leave=True)
+        if hundred != 1.0:
+            share = code.let(arith.binary(code, "/", share, arith.constant(hundred)))
+
+        def at(place: Int) -> Scalar:
+            return code.let(arith.convert(code, line.element((place,)), FLOAT), "x")
+
+        found = _between(t, last, share, at, lambda place: at(_next(t, place, last)))
+        found = Scalar(code.chosen(isnan(code, top).text, top.text, found.text), FLOAT)
+        for text in nests.stores(result, own, found):
+            code.emit(text)
+    return result
+
+
+def _next(t: Translator, place: Int, last: Int) -> Int:
+    name = t.code.fresh("next_")
+    t.code.emit(f"{name} = min({place.text} + 1, {last.text})")
+    t.code.facts.ranges[name] = (ZERO, last)
+    return Int.atom(name)
 
 
 def _share(t: Translator, q: Scalar, hundred: float) -> Scalar:
@@ -214,17 +258,31 @@ def _share(t: Translator, q: Scalar, hundred: float) -> Scalar:
     return t.code.let(arith.binary(t.code, "/", q, arith.constant(hundred)))
 
 
-def _between(t: Translator, line: Line, part: Scalar) -> Scalar:
+def _of_line(t: Translator, line: Line, part: Scalar) -> Scalar:
+    def taken(find: Callable[..., Scalar]) -> Callable[[Int], Scalar]:
+        code = t.code
+        return lambda place: code.let(arith.convert(code, find(code, line, place), FLOAT), "x")
+
+    return _between(t, line.size - 1, part, taken(bring), taken(next_above))
+
+
+def _between(
+    t: Translator,
+    last: Int,
+    part: Scalar,
+    at_place: Callable[[Int], Scalar],
+    behind: Callable[[Int], Scalar],
+) -> Scalar:
     """The number at a share of the way through a line, straight between its neighbours."""
-    code, last = t.code, line.size - 1
+    code = t.code
     at, low = code.fresh("at_"), code.fresh("low_")
     rest, found = code.fresh("rest_"), code.fresh("y_")
     code.emit(f"{at} = {part.text} * {last.operand}")
     code.emit(f"{low} = min(int({at}), {last.text})")
     code.emit(f"{rest} = {at} - {low}")
     place = Int.atom(low)
-    one = code.let(arith.convert(code, bring(code, line, place), FLOAT), "x")
-    other = code.let(arith.convert(code, next_above(code, line, place), FLOAT), "x")
+    code.facts.ranges.setdefault(low, (ZERO, last))
+    one, other = at_place(place), behind(place)
     gap = f"({other.text} - {one.text})"
     code.emit(f"{found} = {one.text} + {gap} * {rest}")
     with code.indented(f"if {rest} >= 0.5:"):
