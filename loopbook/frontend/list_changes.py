@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from loopbook.frontend import arith, lists, nests
 from loopbook.frontend.symbols import ZERO, Int
 from loopbook.frontend.types import BOOL
-from loopbook.frontend.values import Array, Listing, Scalar, Value
+from loopbook.frontend.values import Array, Listing, Scalar, Tup, Value
 
 if TYPE_CHECKING:
     from loopbook.frontend.translate import Translator
@@ -79,6 +79,22 @@ def count_of(t: Translator, owner: Listing, value: Value) -> Scalar:
         with code.indented(f"if {same.text}:"):
             code.emit(f"{total} = {total} + 1")
     return replace(arith.whole(Int.atom(total)), weak=True)
+
+
+def place_among(t: Translator, items: Tup, value: Value) -> Scalar:
+    """``(a, b, c).index(value)``, of numbers."""
+    code, wanted = t.code, _now(t, value)
+    if wanted.dtype.kind == "f":
+        code.suppose(f"math.fabs({wanted.text}) >= 0.0")
+    numbers = [_now(t, item) for item in items.items]
+    place = code.fresh("place_")
+    code.emit(f"{place} = -1")
+    code.mutable.add(place)
+    for k, number in reversed([*enumerate(numbers)]):
+        with code.indented(f"if {arith.compare(code, '==', number, wanted).text}:"):
+            code.emit(f"{place} = {k}")
+    code.suppose(f"{place} >= 0")
+    return code.let(replace(arith.whole(Int.atom(place)), weak=True), "place")
 
 
 def is_in(t: Translator, among: Listing | Array, value: Value) -> Scalar:

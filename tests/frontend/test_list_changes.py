@@ -65,3 +65,22 @@ def test_lists_of_other_things_are_not_changed_in_the_middle():
     body = "o = []\nfor v in x:\n    o.append((v, 1))\no.pop(k)\nreturn len(o)"
     with pytest.raises(LoweringError, match="holds no numbers"):
         lower(function(body, "x, k"), [data(5), 1])
+
+
+def test_places_in_tuples_of_numbers():
+    body = """ways, total = [x[0]], 0.0
+for v in x:
+    options = (v, v * v, 1.0, v)
+    k = options.index(min(options))
+    total += [5, 7, 7][k % 3] * v + k + (3, n, 5, n).index(n)
+return total, ("a", n, 2.5).index(n) if n > 9 else 0, k == 0"""
+    check(function(body, "x, n"), data(9), 4)
+    check(function(body, "x, n"), -data(9), 5)
+
+
+def test_a_number_that_is_in_no_tuple_is_pythons():
+    kernel = function("return (1.0, x[0], 3.0).index(k)", "x, k")
+    lowered = check(kernel, np.array([2.0]), 2.0)
+    for x, k in (([5.0], 2.0), ([np.nan], np.nan)):
+        with pytest.raises(ValueError, match="not in tuple"):
+            lowered.wrap(lowered.plain_kernel, kernel)(np.array(x), k)

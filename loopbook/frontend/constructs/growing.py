@@ -76,6 +76,8 @@ def remove(t: Translator, owner: Value, value: Value) -> Value:
 @lowers(method="index")
 def index(t: Translator, owner: Value, value: Value) -> Value:
     """``items.index(value)``."""
+    if type(owner) is Tup:
+        return list_changes.place_among(t, owner, value)
     return list_changes.place_of(t, _growing(t, owner), value)
 
 
