@@ -37,7 +37,7 @@ def _innermost(order: list[str], recipe: Recipe) -> str:
     loop, or its tiles, of more than a few iterations."""
     written_out: set[str] = set()
     for op, args in recipe:
-        first, *others = map(str, args)
+        first, *others = map(str, args) if args else ("",)
         if first not in order and not first.endswith("*"):
             continue
         if op == "tile":

@@ -394,16 +394,16 @@ class Planner:
         key = _alike(nest, trips)
         if key not in self._known:
             found = self._layered.records_of(nest, self._target, self._exclude, trips)
-            self._known[key] = [] if self._is_doubtful(nest, found, trips) else found
+            self._known[key] = [] if self._is_doubtful(nest, found) else found
         return self._known[key]
 
-    def _is_doubtful(self, nest: Nest, records: Sequence[Record], trips: Trips) -> bool:
+    def _is_doubtful(self, nest: Nest, records: Sequence[Record]) -> bool:
         """Whether what was tuned here gained so little that it may cost what else is done to code
         of our own: it was found in docc's."""
         if not records or not self._libraries or TARGETS[self._target].parallel:
             return False
         own = self._layered.has_own(nest, self._target, self._exclude)
-        return own and exact_speedup(records[0], trips) < WORTH_BELIEVING
+        return own and all(record.best < WORTH_BELIEVING for record in records)
 
     def _exact(self, nest: Nest, records: list[Record], trips: Trips) -> tuple[Choice, ...]:
         choices = []

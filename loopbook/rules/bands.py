@@ -48,7 +48,7 @@ class Band:
 
     def lines_along(self, loop: Loop) -> float:
         """`innermost_cost`, but that what is loaded and stored again is one line."""
-        elements = {(a.container, a.subset): a.strides for a in self._accesses}
+        elements = {(a.container, a.subset): a.strides for a in self.accesses}
         own = (strides[loop.depth] for strides in elements.values() if loop.depth < len(strides))
         return sum(MISS_COST[stride] for stride in own)
 
@@ -76,7 +76,7 @@ class Band:
         """Arrays that are read and written inside the band and do not move with `reduction`."""
         loop = next(loop for loop in self.loops if loop.name == reduction)
         read, written, moving = set(), set(), set()
-        for access in self._accesses:
+        for access in self.accesses:
             container = self.nest.containers[access.container]
             (written if access.write else read).add(container.name)
             if loop.depth < len(access.strides) and access.strides[loop.depth] != Stride.ZERO:
@@ -86,7 +86,7 @@ class Band:
     def inputs(self) -> list[str]:
         """Arrays that the band only reads."""
         read, written = set(), set()
-        for access in self._accesses:
+        for access in self.accesses:
             container = self.nest.containers[access.container]
             (written if access.write else read).add(container.name)
         return sorted(read - written)
@@ -112,12 +112,12 @@ class Band:
         written."""
         return [
             (access.strides[loop.depth], access.write)
-            for access in self._accesses
+            for access in self.accesses
             if loop.depth < len(access.strides)
         ]
 
     @cached_property
-    def _accesses(self) -> tuple[Access, ...]:
+    def accesses(self) -> tuple[Access, ...]:
         """Those of arrays inside the innermost loop."""
         return tuple(
             access

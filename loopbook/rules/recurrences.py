@@ -47,7 +47,7 @@ def sweeps_together(nest: Nest, trips: Mapping[str, int]) -> Iterator[tuple[set[
         return
     for band in _recurrences(nest, trips):
         row, along = band.loops[-2:]
-        if row.kind == "for" and _stores_along(band):
+        if row.kind == "for" and _stores_along(band) and _waits(band):
             yield {row.name, along.name}, rows_written_out(row.name, along.name, TOGETHER)
 
 
@@ -81,4 +81,21 @@ def _stores_along(band: Band) -> bool:
         along == Stride.UNIT and over not in (Stride.ZERO, Stride.UNIT)
         for (along, write), (over, _) in zip(beside, across, strict=True)
         if write
+    )
+
+
+def _waits(band: Band) -> bool:
+    """Whether what is stored is loaded at another place of the same row, or of one that moves on
+    with it: elements of a fixed row, as in an elimination, are there already."""
+    accesses = band.accesses
+    stores = {(one.container, one.subset) for one in accesses if one.write}
+    stored = {container for container, _ in stores}
+    depths = [loop.depth for loop in band.loops[-2:]]
+    return any(
+        not one.write
+        and one.container in stored
+        and (one.container, one.subset) not in stores
+        and len(one.strides) > max(depths)
+        and all(one.strides[depth] != Stride.ZERO for depth in depths)
+        for one in accesses
     )

@@ -17,13 +17,20 @@ from __future__ import annotations
 import re
 
 _ROWS = re.compile(
-    r"^( *)(for\((\w+) = 0;\3 < (?:[4-9]|\d\d+);\3 = 1 \+ \3\)\s*\{"
+    r"^( *)for\((\w+) = 0;\2 < (?:[4-9]|\d\d+);\2 = 1 \+ \2\)\s*\{"
     r"(?:\s*// Map)?\s*#pragma clang loop vectorize\(enable\) interleave\(enable\)\s*"
-    r"for\((\w+) = 0;\4 < (?:4|8);\4 = 1 \+ \4\))",
+    r"for\((\w+) = 0;\3 < (?:4|8);\3 = 1 \+ \3\)",
     re.MULTILINE,
 )
 
 
 def with_short_rows(code: str) -> str:
-    """C++ in which clang does not write out loops over rows of four or eight elements."""
-    return _ROWS.sub(r"\1#pragma clang loop unroll(disable)\n\1\2", code)
+    """C++ in which clang does not write out loops over rows of four or eight elements, unless it
+    has been told how to run them."""
+
+    def kept(found: re.Match[str]) -> str:
+        if code[: found.start()].rstrip().rpartition("\n")[2].lstrip().startswith("#pragma"):
+            return found[0]
+        return f"{found[1]}#pragma clang loop unroll(disable)\n{found[0]}"
+
+    return _ROWS.sub(kept, code)

@@ -50,6 +50,7 @@ SKEWED = "skew L0 L1 1\ninterchange L0 L1"
         ("rows", "", False),
         ("rows", "interchange L0 L1", True),
         ("rows", DOWN, True),
+        ("rows", DOWN + "\nparallel L0\nsingle", True),
         ("rows", SEVERAL_ROWS, False),
         ("rows", STRIPS, False),
         ("rows", SHORT_STRIPS, True),

@@ -51,6 +51,13 @@ def whole_numbers(A, B):
             A[i, j] = A[i, j - 1] + A[i - 1, j]
 
 
+def eliminated(A):
+    for k in range(A.shape[0]):
+        for i in range(k + 1, A.shape[0]):
+            for j in range(k + 1, A.shape[0]):
+                A[i, j] = A[i, j] - A[i, k] * A[k, j]
+
+
 def _found(kernel, rows: int = 40) -> list[tuple[str, tuple]]:
     """The steps for a kernel's first nest."""
     (nest, *_) = nests_of(kernel, [random(9, 7), random(9, 7)])
@@ -92,6 +99,7 @@ def test_sweeps_that_are_not():
     assert not _swept(along_rows, random(9, 7), random(9, 7))  # `recurrences_together` does
     assert not _swept(down_columns, random(9, 7), random(9, 7))
     assert not _swept(both_ways, random(9, 7), random(9, 7), rows=7)
+    assert not _swept(eliminated, random(9, 9))  # rows need the pivot's only
     counts = random(9, 7).astype(int)
     assert not _swept(whole_numbers, counts, counts.copy())
 

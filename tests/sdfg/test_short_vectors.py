@@ -36,6 +36,12 @@ def test_which_rows_are_kept(rows, long, kept):
     assert changed.replace("        #pragma clang loop unroll(disable)\n", "") == code
 
 
+def test_what_says_how_it_is_run_is_left_alone():
+    told = "        #pragma clang loop unroll(full)\n        for(i = 0"
+    code = CODE.replace("        for(i = 0", told).replace("ROWS", "4").replace("LONG", "4")
+    assert with_short_rows(code) == code
+
+
 def products(A, B):
     return A @ B
 
