@@ -202,7 +202,8 @@ asked = []
 for k in range(n):
     asked.append(20.5 * k)
 low = np.percentile(x, asked)[0]
-return cuts, low, np.percentile(x, 100 * q), np.quantile(x * 2, q.reshape(2, 2)), x[:0]"""
+all = np.quantile(x, np.linspace(0, 1, 4 * n))
+return cuts, low, all, np.percentile(x, 100 * q), np.quantile(x * 2, q.reshape(2, 2)), x[:0]"""
     x, q = data(size, dtype=dtype), np.array([0.0, 0.31, 0.98, 1.0])
     check(function(body, "x, q, n"), x, q, 4)
     if x.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""What sorting tells: median, percentile, quantile, unique.
+"""What sorting tells: median, percentile, quantile.
 
 Before::
 
@@ -13,28 +13,27 @@ After, with `a` a copy of x in which the number that belongs at n // 2 is brough
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
 from loopbook.frontend import arith, nests
-from loopbook.frontend.beforehand import given_as
 from loopbook.frontend.code import bare
 from loopbook.frontend.constructs.finite import isnan
 from loopbook.frontend.constructs.folding import keep
 from loopbook.frontend.constructs.networks import few, in_order
 from loopbook.frontend.constructs.reductions import flag, may_be_none, suppose_some
 from loopbook.frontend.constructs.selection import bring, next_above, next_below
-from loopbook.frontend.constructs.sorting import Line, each_copy, each_element, each_line, operand
+from loopbook.frontend.constructs.sorting import Line, each_copy, each_element, operand
 from loopbook.frontend.registry import FUNCTIONS, lowers
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
-from loopbook.frontend.types import FLOAT, INT
+from loopbook.frontend.types import FLOAT
 from loopbook.frontend.values import (
     Array,
-    Buffer,
     Index,
     Listing,
     Scalar,
@@ -217,29 +216,54 @@ def _quantile(hundred: float, *, missing: bool = False) -> Callable[..., Value]:
     return lowering
 
 
+FEW_PLACES = 8
+"""As many places are brought where they belong more quickly than all numbers."""
+
+
 def _of_many(t: Translator, array: Array, q: Array, hundred: float) -> Value:
-    """As many percentiles as an array asks for, of a line that is sorted for all of them."""
+    """As many percentiles as an array asks for, of one line."""
     code = t.code
-    line = t.stored(t.array(FUNCTIONS[np.sort](t, array)))
-    last = array.shape[0] - 1
     q, many = t.stored(q), q.shape
     result = whole(code.temporary(many, FLOAT), many)
+
+    def each(find: Callable[[Scalar], Scalar]) -> None:
+        with ExitStack() as stack:
+            own = tuple(stack.enter_context(code.loop(ZERO, size)) for size in many)
+            share = code.let(arith.convert(code, q.element(own), FLOAT), "q")
+            code.suppose(f"{share.text} >= 0.0 and {share.text} <= {hundred}", or_leave=True)
+            if hundred != 1.0:
+                share = code.let(arith.binary(code, "/", share, arith.constant(hundred)))
+            for text in nests.stores(result, own, find(share)):
+                code.emit(text)
+
+    asked = [code.facts.known(size) for size in many]
+    if None not in asked and prod(size or 0 for size in asked) <= FEW_PLACES:
+        each_copy(t, array, 0, lambda line, own: each(lambda share: _or_none(t, line, share)))
+        return result
+    line = t.stored(t.array(FUNCTIONS[np.sort](t, array)))
+    last = array.shape[0] - 1
     top = code.let(arith.convert(code, line.element((last,)), FLOAT), "top")
-    with ExitStack() as stack:
-        own = tuple(stack.enter_context(code.loop(ZERO, size)) for size in many)
-        share = code.let(arith.convert(code, q.element(own), FLOAT), "q")
-        code.suppose(f"{share.text} >= 0.0 and {share.text} <= {hundred}", or_leave=True)
-        if hundred != 1.0:
-            share = code.let(arith.binary(code, "/", share, arith.constant(hundred)))
 
-        def at(place: Int) -> Scalar:
-            return code.let(arith.convert(code, line.element((place,)), FLOAT), "x")
+    def at(place: Int) -> Scalar:
+        return code.let(arith.convert(code, line.element((place,)), _kind_of(array)), "x")
 
+    def find(share: Scalar) -> Scalar:
         found = _between(t, last, share, at, lambda place: at(_next(t, place, last)))
-        found = Scalar(code.chosen(isnan(code, top).text, top.text, found.text), FLOAT)
-        for text in nests.stores(result, own, found):
-            code.emit(text)
+        return Scalar(code.chosen(isnan(code, top).text, top.text, found.text), FLOAT)
+
+    each(find)
     return result
+
+
+def _or_none(t: Translator, line: Line, share: Scalar) -> Scalar:
+    """What is no number where the line has such."""
+    kind = line.numbers.dtype
+    found = _of_line(t, line, share, kind if kind.kind == "f" else FLOAT)
+    if line.size == line.known:
+        return found
+    nothing = arith.convert(t.code, held(line.numbers, (line.size - 1,), kind), FLOAT)
+    some = f"{line.known.text} < {line.size.text}"
+    return Scalar(t.code.chosen(some, nothing.text, found.text), FLOAT)
 
 
 def _next(t: Translator, place: Int, last: Int) -> Int:
@@ -258,10 +282,16 @@ def _share(t: Translator, q: Scalar, hundred: float) -> Scalar:
     return t.code.let(arith.binary(t.code, "/", q, arith.constant(hundred)))
 
 
-def _of_line(t: Translator, line: Line, part: Scalar) -> Scalar:
+def _of_line(t: Translator, line: Line, part: Scalar, kind: np.dtype = FLOAT) -> Scalar:
+    """The same of a line that is brought in order as far as it takes.
+
+    Args:
+        kind: the type that the gap between neighbours has.
+    """
+    code = t.code
+
     def taken(find: Callable[..., Scalar]) -> Callable[[Int], Scalar]:
-        code = t.code
-        return lambda place: code.let(arith.convert(code, find(code, line, place), FLOAT), "x")
+        return lambda place: code.let(arith.convert(code, find(code, line, place), kind), "x")
 
     return _between(t, line.size - 1, part, taken(bring), taken(next_above))
 
@@ -283,7 +313,7 @@ def _between(
     place = Int.atom(low)
     code.facts.ranges.setdefault(low, (ZERO, last))
     one, other = at_place(place), behind(place)
-    gap = f"({other.text} - {one.text})"
+    gap = code.let(arith.binary(code, "-", other, one), "gap").text
     code.emit(f"{found} = {one.text} + {gap} * {rest}")
     with code.indented(f"if {rest} >= 0.5:"):
         code.emit(f"{found} = {other.text} - {gap} * (1.0 - {rest})")
@@ -294,91 +324,3 @@ lowers(np.percentile)(_quantile(100.0))
 lowers(np.quantile)(_quantile(1.0))
 lowers(np.nanpercentile)(_quantile(100.0, missing=True))
 lowers(np.nanquantile)(_quantile(1.0, missing=True))
-
-
-# -- each number once ----------------------------------------------------------------------------
-
-
-@lowers(np.unique)
-def unique(
-    t: Translator,
-    ar: Value,
-    return_index: Value | None = None,
-    return_inverse: Value | None = None,
-    return_counts: Value | None = None,
-    axis: Value | None = None,
-) -> Value:
-    """The numbers that there are, in order, and how often each of them."""
-    code = t.code
-    if axis is not None:
-        raise code.fail("unique along an axis")
-    shape = t.array(ar).shape
-    array, _ = operand(t, ar, None, True)
-    first, back, counted = (flag(t, f) for f in (return_index, return_inverse, return_counts))
-    size = array.shape[0]
-    found = code.temporary((size,), array.dtype)
-    extras = [code.temporary((size,), INT) if wanted else None for wanted in (first, back, counted)]
-    number = code.fresh("n_")
-    given = given_as(t, t.array(ar))
-
-    def use(line: Line, own: list[Int]) -> None:
-        code.emit(f"{number} = 0")
-        with code.loop(ZERO, line.size) as i:
-            new = code.fresh("new_")
-            code.emit(f"{new} = 1")
-            with code.indented(f"if {i.text} > 0:"):
-                here, before = line.at(i).text, line.at(i - 1).text
-                tests = [f"{here} == {before}"]
-                if array.dtype.kind == "f":  # what is no number counts as one and the same
-                    tests.append(f"{i.text} > {line.known.text}")
-                for test in tests:
-                    with code.indented(f"if {test}:"):
-                        code.emit(f"{new} = 0")
-            with code.indented(f"if {new} == 1:"):
-                for text in nests.put(found, (Int.atom(number),), line.at(i), array.dtype):
-                    code.emit(text)
-                if first and line.places is not None and extras[0] is not None:
-                    code.emit(f"{extras[0].name}[{number}] = {line.places.name}[{i.text}]")
-                if extras[2] is not None:
-                    code.emit(f"{extras[2].name}[{number}] = 0")
-                code.emit(f"{number} = {number} + 1")
-            if extras[1] is not None and line.places is not None:
-                code.emit(f"{extras[1].name}[{line.places.name}[{i.text}]] = {number} - 1")
-            if extras[2] is not None:
-                name = f"{extras[2].name}[{number} - 1]"
-                code.emit(f"{name} = {name} + 1")
-
-    if given is None:
-        each_line(t, array, 0, first or back, use)
-    else:
-        _unique_by_numpy(t, given, found, extras, number)
-    count = Int.atom(number)
-    code.facts.ranges[number] = (ZERO, size)
-    results: list[Value] = [whole(found, (count,))]
-    for buffer, length in zip(extras, (count, size, count), strict=True):
-        if buffer is not None:
-            results.append(whole(buffer, (length,)))
-    if back and len(shape) > 1:
-        sizes = Tup(tuple(map(arith.whole, shape)))
-        results[1 + first] = FUNCTIONS[np.reshape](t, results[1 + first], sizes)
-    return Tup(tuple(results)) if len(results) > 1 else results[0]
-
-
-def _unique_by_numpy(
-    t: Translator, given: str, found: Buffer, extras: Sequence[Buffer | None], number: str
-) -> None:
-    """What `unique` gives, found before the loops: the first elements of buffers, and how many."""
-    code = t.code
-    size, answer = code.temporary((ONE,), INT), code.fresh("unique_")
-    words = ("return_index", "return_inverse", "return_counts")
-    asked = [f"{word}=True" for word, one in zip(words, extras, strict=True) if one is not None]
-    lines = [(answer, f"np.unique({', '.join([given, *asked])})")]
-    if not asked:
-        lines.append((answer, f"({answer},)"))
-    lines.append((f"{size.name}[0]", f"{answer}[0].size"))
-    for place, buffer in enumerate((found, *(one for one in extras if one is not None))):
-        part = f"{answer}[{place}].reshape(-1)"
-        lines.append((f"{buffer.name}[:{part}.size]", part))
-    code.before[size.name] = tuple(lines)
-    code.before |= {buffer.name: () for buffer in (found, *extras) if buffer is not None}
-    code.emit(f"{number} = {size.name}[0]")
