@@ -28,6 +28,8 @@ EXPRESSIONS = {
     "powers of nought": "(x - x) ** (1 + 2j) + (y - y) ** (x - x)",
     "running": "np.cumsum(x) + np.cumprod(y) + np.cumsum(np.outer(x, y), axis=0)[2]",
     "product of all": "np.prod(x) + np.outer(x, y).prod()",
+    "products of some": "np.outer(x, y).prod(axis=1) + np.prod(np.outer(x, z)[:4] - s, 0)",
+    "products of planes": "np.prod(x[:, None, None] * y[:, None] - z, axis=(0, 2))",
     "spread": "np.var(x) + np.std(y, ddof=1) + np.outer(x, y).var(axis=1)[2]",
     "which are numbers": "(np.isnan(x * [np.nan, 1, np.inf, 2, 0]), np.isfinite(x), np.isnan(s))",
     "which are infinite": "(np.isinf(x * [1, np.inf, 2, 0, 3]), np.isinf(y), np.isinf(s))",

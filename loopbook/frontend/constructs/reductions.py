@@ -39,6 +39,7 @@ from loopbook.frontend.values import (
     Tup,
     Value,
     argument_of,
+    whole,
 )
 
 
@@ -315,8 +316,10 @@ def prod(
     if not array.rank and initial is None and out is None:
         return cast(t, array.element(()), kind)
     if kind.kind == "c":
-        if len(axes) < array.rank or flag(t, keepdims) or initial is not None or out is not None:
-            raise t.code.fail("products of complex numbers along an axis")
+        if flag(t, keepdims) or initial is not None or out is not None:
+            raise t.code.fail("products of complex numbers with keepdims, initial or out")
+        if len(axes) < array.rank:
+            return _complex_products(t, array, axes, kind)
         running = t.array(FUNCTIONS[np.cumprod](t, array))
         return t.code.let(running.element((running.shape[0] - 1,)))
     first = "1.0" if kind.kind == "f" else "1"
@@ -325,6 +328,23 @@ def prod(
         flag(t, keepdims),
     )  # fmt: skip
     return into(t, out, _begun(t, ast.Mult, initial, result, kind))
+
+
+def _complex_products(t: Translator, array: Array, axes: Sequence[int], kind: np.dtype) -> Array:
+    """Products along some axes, one factor after the other."""
+    code, array = t.code, t.stored(array)
+    shape = tuple(size for axis, size in enumerate(array.shape) if axis not in axes)
+    result = whole(code.temporary(shape, kind), shape)
+    nests.assign(code, result, arith.constant(kind.type(1)))
+    with ExitStack() as stack:
+        order = [axis for axis in range(array.rank) if axis not in axes]
+        place = {a: stack.enter_context(code.loop(ZERO, array.shape[a])) for a in [*order, *axes]}
+        own = tuple(place[axis] for axis in order)
+        factor = array.element(tuple(place[axis] for axis in range(array.rank)))
+        product = arith.binary(code, "*", code.let(result.element(own)), factor)
+        for line in nests.stores(result, own, product):
+            code.emit(line)
+    return result
 
 
 def _quantifier(symbol: str) -> Callable[..., Value]:
