@@ -48,8 +48,9 @@ def suspected(loop: tree.Loop, arrays: Set[str], scalars: Collection[str]) -> li
     """
     root = read_arrays(loop, arrays, bounded=False)
     inside = list(loops_in(root))
-    own = dict(zip(inside, (n for n in preorder(loop) if isinstance(n, tree.Loop)), strict=True))
-    return [own[node] for node in suspects(root, inside, scalars)]
+    found = suspects(root, inside, scalars)
+    own = (node for node in preorder(loop) if isinstance(node, tree.Loop))
+    return [mine for mine, node in zip(own, inside, strict=True) if node in found]
 
 
 def confirmed(nest: Nest, found: Iterable[int]) -> frozenset[int]:
