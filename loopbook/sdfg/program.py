@@ -31,6 +31,7 @@ from loopbook.sdfg.document import without_positions, words
 from loopbook.sdfg.from_zero import counted_from_zero
 from loopbook.sdfg.passes import parse
 from loopbook.sdfg.pieces import LARGE, pairs
+from loopbook.sdfg.simple import DAMAGED
 from loopbook.sdfg.whole_trips import with_whole_trips
 from loopbook.toolchain.sandbox import TRIES, run_limited
 
@@ -114,7 +115,7 @@ def _read_as_it_came() -> Iterator[None]:
     """
     try:
         yield
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except DAMAGED as error:
         raise SdfgError(f"the SDFG is damaged ({type(error).__name__}: {error})") from None
 
 

@@ -27,6 +27,9 @@ from loopbook.program.walk import Inner, preorder, rebuilt
 
 Subset = tuple[Expr, ...]
 
+DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
+"""What reading a document raises that nobody has looked through."""
+
 
 def simple(program: Program) -> Program | None:
     """The program with its loops of those kinds that docc's simplification would give them; None
@@ -39,7 +42,7 @@ def simple(program: Program) -> Program | None:
         if not _Simple(program).is_simple():
             return None
         told = _with_kinds(program)
-    except SdfgError:  # a bound that cannot be read
+    except (SdfgError, *DAMAGED):  # a bound that cannot be read, or more: docc says what it is
         return None
     loops = [node for node in preorder(told.body) if isinstance(node, Loop)]
     if any(loop.kind == "for" and _is_mistaken(loop) for loop in loops):

@@ -124,3 +124,9 @@ def test_sums_stay_what_docc_calls_them():
 def test_what_nobody_has_simplified():
     text = frontend.trace(by_a_branch, squares(3))
     assert simple(with_own_variables(read(load_json(text)))) is None
+
+
+def test_damaged_documents_are_docc_s_to_refuse():
+    document = load_json(sent(product, *squares(3)))
+    document["externals"] = True
+    assert simple(with_own_variables(read(document))) is None
