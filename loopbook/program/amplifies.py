@@ -17,6 +17,8 @@ import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
+from loopbook.errors import SdfgError
+from loopbook.program import expr
 from loopbook.program.accesses import written
 from loopbook.program.dataflow import (
     AccessNode,
@@ -33,6 +35,9 @@ from loopbook.program.walk import Inner, children, preorder
 _LINEAR = {"assign", "fp_neg", "fp_add", "fp_sub", "fp_fma", "fp_mul", "fp_div"}
 _TAME = {"fabs", "floor", "ceil", "trunc", "rint", "round", "fmin", "fmax", "sqrt", "tanh"}
 """Functions that make no error much larger than it was, or have one that is cut off."""
+
+MOST_STEPS = 4
+"""So many iterations earlier a recurrence looks back at most."""
 
 MOST_NODES = 2000
 """Of larger loops nobody is asked."""
@@ -99,11 +104,13 @@ class _Loop:
                 if not {source[0], key[0]} & apart:
                     yield source, key, grows
             # What is stored at t + 1 is read at t, what a loop stores at places that are numbers.
-            told = any(self.variable in re.findall(r"\w+", part) for part in key[1])
-            for other in self.known if told or _NUMBERED.fullmatch("".join(key[1])) else ():
-                if other[0] == key[0] and other != key:
+            numbered = _NUMBERED.fullmatch("".join(key[1]))
+            for other in self.known:
+                if other[0] != key[0] or other == key:
+                    continue
+                if numbered or _are_steps_apart(key[1], other[1], self.variable):
                     yield key, other, False
-                    if not told:
+                    if numbered:
                         yield other, key, False
 
     def coupled(self) -> set[str]:
@@ -219,6 +226,23 @@ def _either(states: list[dict[Key, Origins]]) -> dict[Key, Origins]:
         key: frozenset[Origin]().union(*(state.get(key, start[key]) for state in states))
         for key in keys
     }
+
+
+def _are_steps_apart(one: tuple[str, ...], other: tuple[str, ...], variable: str) -> bool:
+    """Whether an index is another one some iterations later or earlier, in all dimensions alike."""
+    if len(one) != len(other):
+        return False
+    steps = set(range(-MOST_STEPS, MOST_STEPS + 1)) - {0}
+    moves = False
+    for pair in zip(one, other, strict=True):
+        try:
+            a, b = (expr.polynomial(part.replace("@", "inner_")) for part in pair)
+        except SdfgError:
+            return False
+        gap, each = expr.plus(a, b, -1), expr.growth(a, variable)
+        steps = {n for n in steps if gap == {term: n * factor for term, factor in each.items()}}
+        moves = moves or bool(each)
+    return moves and bool(steps)
 
 
 def _has_growing_cycle(edges: Iterator[tuple[Key, Key, bool]]) -> bool:

@@ -120,8 +120,21 @@ def eliminated(n):
     return q
 
 
+def factorised(n):
+    A = np.eye(n) + 0.1
+    for i in range(n):
+        for j in range(i):
+            for k in range(j):
+                A[i, j] -= A[i, k] * A[j, k]
+            A[i, j] /= A[j, j]
+        for k in range(i):
+            A[i, i] -= A[i, k] * A[i, k]
+        A[i, i] = np.sqrt(A[i, i])
+    return A
+
+
 CHAOTIC = [lorenz, lorenz_in_steps_of_four, along_a_line, many_at_once, kicked, fractal]
-TAME = [filtered, stencil, reused, dominant, eliminated]
+TAME = [filtered, stencil, reused, dominant, eliminated, factorised]
 
 
 def found(func):
