@@ -122,14 +122,11 @@ def eliminated(n):
 
 def factorised(n):
     A = np.eye(n) + 0.1
-    for i in range(n):
-        for j in range(i):
-            for k in range(j):
-                A[i, j] -= A[i, k] * A[j, k]
-            A[i, j] /= A[j, j]
-        for k in range(i):
-            A[i, i] -= A[i, k] * A[i, k]
-        A[i, i] = np.sqrt(A[i, i])
+    for k in range(n):
+        for i in range(k + 1, n):
+            A[i, k] /= A[k, k]
+            for j in range(k + 1, n):
+                A[i, j] -= A[i, k] * A[k, j]
     return A
 
 
