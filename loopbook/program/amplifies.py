@@ -14,6 +14,7 @@ elimination has them in each step, make errors smaller.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
@@ -45,6 +46,12 @@ MOST_NODES = 2000
 Key = tuple[str, tuple[str, ...]]
 """A container, and which element of it: ``@0`` stands for the variable of the outermost of the
 inner loops."""
+
+Fixed = frozenset[tuple[expr.Monomial, int]]
+"""A polynomial's terms."""
+
+Place = tuple[str, tuple[Fixed, ...]]
+"""A container, and an element's index in each dimension."""
 
 _NUMBERED = re.compile(r"\d+")
 
@@ -103,14 +110,18 @@ class _Loop:
             for source, grows, _ in origins:
                 if not {source[0], key[0]} & apart:
                     yield source, key, grows
-            # What is stored at t + 1 is read at t, what a loop stores at places that are numbers.
-            numbered = _NUMBERED.fullmatch("".join(key[1]))
-            for other in self.known:
-                if other[0] != key[0] or other == key:
-                    continue
-                if numbered or _are_steps_apart(key[1], other[1], self.variable):
-                    yield key, other, False
-                    if numbered:
+        # What is stored at t + 1 is read at t, what a loop stores at places that are numbers.
+        alike: defaultdict[Place | None, list[Key]] = defaultdict(list)
+        for key in self.known:
+            alike[_place(key)].append(key)
+        for place, keys in alike.items():
+            for other in () if place is None else _steps_from(place, self.variable):
+                yield from ((one, two, False) for one in keys for two in alike.get(other, ()))
+        for key in self.known:
+            if _NUMBERED.fullmatch("".join(key[1])):
+                for other in self.known:
+                    if other[0] == key[0] and other != key:
+                        yield key, other, False
                         yield other, key, False
 
     def coupled(self) -> set[str]:
@@ -228,21 +239,23 @@ def _either(states: list[dict[Key, Origins]]) -> dict[Key, Origins]:
     }
 
 
-def _are_steps_apart(one: tuple[str, ...], other: tuple[str, ...], variable: str) -> bool:
-    """Whether an index is another one some iterations later or earlier, in all dimensions alike."""
-    if len(one) != len(other):
-        return False
-    steps = set(range(-MOST_STEPS, MOST_STEPS + 1)) - {0}
-    moves = False
-    for pair in zip(one, other, strict=True):
-        try:
-            a, b = (expr.polynomial(part.replace("@", "inner_")) for part in pair)
-        except SdfgError:
-            return False
-        gap, each = expr.plus(a, b, -1), expr.growth(a, variable)
-        steps = {n for n in steps if gap == {term: n * factor for term, factor in each.items()}}
-        moves = moves or bool(each)
-    return moves and bool(steps)
+def _place(key: Key) -> Place | None:
+    """Where an element is, however its index is written; None where nobody can read it."""
+    name, parts = key
+    try:
+        return name, tuple(Fixed(expr.polynomial(p.replace("@", "inner_")).items()) for p in parts)
+    except SdfgError:
+        return None
+
+
+def _steps_from(place: Place, variable: str) -> Iterator[Place]:
+    """Where an element is some iterations later or earlier, if it is another one then."""
+    name, parts = place
+    moves = [(dict(part), expr.growth(dict(part), variable)) for part in parts]
+    if any(each for _, each in moves):
+        for steps in range(1, MOST_STEPS + 1):
+            for n in (steps, -steps):
+                yield name, tuple(Fixed(expr.plus(at, each, n).items()) for at, each in moves)
 
 
 def _has_growing_cycle(edges: Iterator[tuple[Key, Key, bool]]) -> bool:
