@@ -12,6 +12,8 @@ from loopbook.client.thresholds import FEWER_LINES, SHORTEST_INNERMOST, SWEEP
 from loopbook.program.nest import Nest
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules.bands import Band, bands
+from loopbook.rules.base import order_after
+from loopbook.steps import Step
 
 ORDERS = frozenset(("tile", "interchange", "peel", "unroll", "vectorize", "parallel", "single"))
 """Steps of which the order of iterations that is left is known here."""
@@ -28,26 +30,18 @@ def goes_across(nest: Nest, recipe: Recipe) -> bool:
 
 def _is_worse(band: Band, recipe: Recipe) -> bool:
     cost = {loop.name: band.lines_along(loop) for loop in band.loops}
-    innermost = _innermost(list(band.names), recipe)
-    return cost[innermost] >= FEWER_LINES * max(cost[band.names[-1]], 1.0)
+    return cost[_innermost(band, recipe)] >= FEWER_LINES * max(cost[band.names[-1]], 1.0)
 
 
-def _innermost(order: list[str], recipe: Recipe) -> str:
+def _innermost(band: Band, recipe: Recipe) -> str:
     """The loop of a band that accesses go along after a recipe: the innermost one that is left a
     loop, or its tiles, of more than a few iterations."""
-    written_out: set[str] = set()
-    for op, args in recipe:
-        first, *others = map(str, args) if args else ("",)
-        if first not in order and not first.endswith("*"):
-            continue
-        if op == "tile":
-            order.insert(order.index(first), f"{first}.tile")
-            if int(others[0]) < SHORTEST_INNERMOST:
-                written_out.add(first)
-        elif op == "interchange" and others[0] in order:
-            a, b = order.index(first), order.index(others[0])
-            order[a], order[b] = order[b], order[a]
-        elif op == "unroll":
-            written_out.add(first.rstrip("*"))
-    left = [name for name in order if name not in written_out]
+    order = order_after(band.names, recipe)
+    short = {str(one.args[0]) for one in recipe if one.op == "tile" and _is_short(one)}
+    written_out = {str(one.args[0]).rstrip("*") for one in recipe if one.op == "unroll"}
+    left = [name for name in order if name not in short | written_out]
     return (left or order)[-1].removesuffix(".tile")
+
+
+def _is_short(tile: Step) -> bool:
+    return int(tile.args[1]) < SHORTEST_INNERMOST

@@ -39,18 +39,24 @@ def missed(nest: Nest) -> frozenset[int]:
     return early | _suspects(nest, maps) | _no_reductions(nest)
 
 
-def suspected(loop: tree.Loop, arrays: Set[str], scalars: Collection[str]) -> list[tree.Loop]:
-    """Those of a loop and the loops in it, of whatever kind, of which two iterations may touch one
-    element of an array, one of them writing: the rough test of `missed`.
+def suspected(
+    loop: tree.Loop | tree.While,
+    arrays: Set[str],
+    scalars: Collection[str],
+    asked: Collection[int] | None = None,
+) -> frozenset[int]:
+    """Places, in preorder, of those of a loop and the loops in it of which two iterations may touch
+    one element of an array, one of them writing: the rough test of `missed`.
 
     Args:
         scalars: that are written in it.
+        asked: places of the loops to look at; all, if not given.
     """
     root = read_arrays(loop, arrays, bounded=False)
-    inside = list(loops_in(root))
-    found = suspects(root, inside, scalars)
-    own = (node for node in preorder(loop) if isinstance(node, tree.Loop))
-    return [mine for mine, node in zip(own, inside, strict=True) if node in found]
+    inside = dict(enumerate(loops_in(root)))
+    wanted = inside if asked is None else {place: inside[place] for place in asked}
+    found = suspects(root, list(wanted.values()), scalars)
+    return frozenset(place for place, node in wanted.items() if node in found)
 
 
 def confirmed(nest: Nest, found: Iterable[int]) -> frozenset[int]:
@@ -221,9 +227,6 @@ def _suspects(nest: Nest, loops: Sequence[Loop]) -> frozenset[int]:
     """Those of which two iterations may touch one element of an array, one of them writing."""
     if not loops:
         return frozenset()
-    root = read_arrays(nest.loop, {array.data for array in nest.arrays}, bounded=False)
-    inside = list(loops_in(root))
     scalars = [c.data for c in nest.containers if c.written and not c.is_array]
-    asked = {inside[loop.index]: loop.index for loop in loops}
-    found = suspects(root, list(asked), scalars)
-    return frozenset(number for node, number in asked.items() if node in found)
+    arrays = {array.data for array in nest.arrays}
+    return suspected(nest.loop, arrays, scalars, [loop.index for loop in loops])

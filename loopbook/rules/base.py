@@ -7,7 +7,7 @@ and what is refused is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -101,6 +101,26 @@ def with_tiles(names: Sequence[str], tiled: Sequence[str]) -> list[str]:
     order = []
     for name in names:
         order += [f"{name}.tile", name] if name in tiled else [name]
+    return order
+
+
+def order_after(names: Sequence[str], steps: Iterable[Step]) -> list[str]:
+    """The order of a band's loops, and of their tiles, after steps; others' steps do not count."""
+    order = list(names)
+    for op, args in steps:
+        if not args or args[0] not in order:
+            continue
+        place = order.index(str(args[0]))
+        if op == "tile":
+            order.insert(place, f"{args[0]}.tile")
+        elif op == "block":
+            outer, inner = map(str, args[:2])
+            order.remove(inner)
+            place = order.index(outer)
+            order[place : place + 1] = [f"{inner}.tile", f"{outer}.tile", outer, inner]
+        elif op == "interchange" and args[1] in order:
+            other = order.index(str(args[1]))
+            order[place], order[other] = order[other], order[place]
     return order
 
 

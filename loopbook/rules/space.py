@@ -7,7 +7,7 @@ from random import Random
 
 from loopbook.program.nest import Nest
 from loopbook.rules.bands import Band, bands
-from loopbook.rules.base import ROWS, TILES, BandRule, Steps, TuningContext, step
+from loopbook.rules.base import ROWS, TILES, BandRule, Steps, TuningContext, order_after, step
 from loopbook.rules.jamming import jam
 from loopbook.rules.library import library_call
 from loopbook.rules.orders import leave, stride_one
@@ -120,18 +120,7 @@ def _around(band: Band) -> set[str]:
 
 def _parallel_candidates(band: Band, made: Steps) -> list[str]:
     """Which loops to try to run in parallel: the outermost ones first, after `made`."""
-    order = list(band.names)
-    for op, args in made:
-        if op == "tile":
-            order.insert(order.index(str(args[0])), f"{args[0]}.tile")
-        elif op == "block":
-            outer, inner = map(str, args[:2])
-            order.remove(inner)
-            place = order.index(outer)
-            order[place : place + 1] = [f"{inner}.tile", f"{outer}.tile", outer, inner]
-        elif op == "interchange" and args[0] in order and args[1] in order:
-            a, b = order.index(str(args[0])), order.index(str(args[1]))
-            order[a], order[b] = order[b], order[a]
+    order = order_after(band.names, made)
     maps = {loop.name for loop in band.loops if loop.kind == "map"}
     allowed = [name for name in order if name.split(".")[0] in maps]
     return allowed[:1]

@@ -17,9 +17,9 @@ from __future__ import annotations
 import re
 
 _ROWS = re.compile(
-    r"^( *)for\((\w+) = 0;\2 < (?:[4-9]|\d\d+);\2 = 1 \+ \2\)\s*\{"
+    r"^( *)(#pragma .*\s+)?for\((\w+) = 0;\3 < (?:[4-9]|\d\d+);\3 = 1 \+ \3\)\s*\{"
     r"(?:\s*// Map)?\s*#pragma clang loop vectorize\(enable\) interleave\(enable\)\s*"
-    r"for\((\w+) = 0;\3 < (?:4|8);\3 = 1 \+ \3\)",
+    r"for\((\w+) = 0;\4 < (?:4|8);\4 = 1 \+ \4\)",
     re.MULTILINE,
 )
 
@@ -29,8 +29,7 @@ def with_short_rows(code: str) -> str:
     has been told how to run them."""
 
     def kept(found: re.Match[str]) -> str:
-        if code[: found.start()].rstrip().rpartition("\n")[2].lstrip().startswith("#pragma"):
-            return found[0]
-        return f"{found[1]}#pragma clang loop unroll(disable)\n{found[0]}"
+        pragma = "" if found[2] else f"{found[1]}#pragma clang loop unroll(disable)\n"
+        return pragma + found[0]
 
     return _ROWS.sub(kept, code)

@@ -42,12 +42,12 @@ def simple(program: Program) -> Program | None:
         if not _Simple(program).is_simple():
             return None
         told = _with_kinds(program)
+        loops = [node for node in preorder(told.body) if isinstance(node, Loop)]
+        if any(loop.kind == "for" and _is_mistaken(loop) for loop in loops):
+            return None
+        return None if _fuses(told.body) else told
     except (SdfgError, *DAMAGED):  # a bound that cannot be read, or more: docc says what it is
         return None
-    loops = [node for node in preorder(told.body) if isinstance(node, Loop)]
-    if any(loop.kind == "for" and _is_mistaken(loop) for loop in loops):
-        return None
-    return None if _fuses(told.body) else told
 
 
 class _Simple:
@@ -123,7 +123,8 @@ def _with_kinds(program: Program) -> Program:
     for nest in program.body.children:
         if isinstance(nest, Loop):
             found = suspected(nest, arrays, written(nest) - arrays)
-            ordered.update(loop.variable for loop in found)
+            loops = (node for node in preorder(nest) if isinstance(node, Loop))
+            ordered.update(loop.variable for n, loop in enumerate(loops) if n in found)
 
     def told(node: Inner) -> Inner:
         if not isinstance(node, Loop) or node.kind == "reduce":
