@@ -28,10 +28,12 @@ from loopbook.program.json_text import dumped
 from loopbook.program.load import load_json
 from loopbook.program.nest import Nest
 from loopbook.program.nests import nests as nests_of
+from loopbook.program.nests import read_nest
 from loopbook.program.read import read
 from loopbook.program.regions import is_like_region, is_region, with_regions
 from loopbook.program.tree import Loop, Program
 from loopbook.program.trips import iterations, trip_counts
+from loopbook.program.walk import outermost
 from loopbook.program.write import write
 from loopbook.recipes.embedding import Embedding
 from loopbook.recipes.recipe import Recipe
@@ -81,13 +83,14 @@ def joined(
     reports = {nest.loop.id: plan.nests[nest.position] for nest in nests}
     work = {nest.loop.id: iterations(nest, counted[nest.loop.id]) or 1 for nest in nests}
     wanted: set[int | None] = set()
-    for region in nests_of(whole):
-        if not is_region(region.loop):
+    for place, loop in enumerate(outermost(whole)):
+        if not is_region(loop):
             continue
-        inside = [one.id for one in region.loop.body.children if isinstance(one, Loop)]
+        inside = [one.id for one in loop.body.children if isinstance(one, Loop)]
         expected = _expected([reports[number] for number in inside], [work[n] for n in inside])
         if expected is None:
             continue
+        region = read_nest(loop, whole.containers, place)
         trips = trip_counts(region, sizes or {})
         choices = choices_of_region(region, trials, layered, plan.target, exclude, trips)
         if choices and choices[0].predicted_speedup > REGION_GAINS[choices[0].tier] * expected:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from loopbook import dependence
 from loopbook.program.amplifies import amplifies
 from loopbook.program.cancels import cancels
-from loopbook.program.json_text import loaded
+from loopbook.program.json_text import dumped, loaded
 from loopbook.program.read import read
 from loopbook.program.rounds import accumulates, rounds
 from loopbook.program.tree import Program
@@ -169,7 +169,7 @@ def _baseline(
 def _finish(text: str, target: str, recipes: Recipes | None) -> str:
     if recipes is None:
         return program.baseline(text, target).to_json()
-    return transform(text, target, recipes, together=True).to_json()
+    return dumped(transform(text, target, recipes, together=True).document)
 
 
 def _compiled(text: str, target: str, folder: Path, wanted: Mapping[str, Any], dump: bool) -> Path:
@@ -192,18 +192,16 @@ def _tuned(
 ) -> Built:
     begun = time.perf_counter()
     together = vector_maths and not timers  # to be served
-    sdfg, tree, owners, applied, _ = transform(
-        text, target, recipes, lenient=lenient, together=together, late=together
-    )
-    code = code_of(sdfg)
+    done = transform(text, target, recipes, lenient=lenient, together=together, late=together)
+    code = code_of(done.sdfg)
     applying = time.perf_counter() - begun
     if codes is not None and (codes / code).exists():
-        return Built(folder / "known", code, owners, applied, (applying, 0.0))
-    _choose(vector_maths, tree, arena)
-    sdfg = as_python(sdfg, tree, decided=vector_maths)
+        return Built(folder / "known", code, done.owners, done.applied, (applying, 0.0))
+    _choose(vector_maths, done.tree, arena)
+    sdfg = done.as_python(decided=vector_maths)
     library = passes.build(sdfg, folder, target, timers=timers, noalias=vector_maths)
     compiling = time.perf_counter() - begun - applying
-    return Built(library, code, owners, applied, (applying, compiling))
+    return Built(library, code, done.owners, done.applied, (applying, compiling))
 
 
 def _choose(served: bool, tree: Program, arena: bool = False) -> None:

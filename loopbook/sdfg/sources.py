@@ -34,8 +34,9 @@ def write_tuned(
     Raises:
         IllegalStepError: another step does not fit.
     """
-    sdfg, tree, owners, applied, _ = transform(text, target, recipes, patient=patient)
-    return _written(silent, as_python(sdfg, tree), target, folder, owners, applied, timers=timers)
+    done = transform(text, target, recipes, patient=patient)
+    sdfg = done.as_python()
+    return _written(silent, sdfg, target, folder, done.owners, done.applied, timers=timers)
 
 
 def write_unoptimised(silent: Path, text: str, target: str, folder: Path) -> Source:

@@ -7,15 +7,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
 
 from docc.sdfg import AnalysisManager, StructuredSDFG, StructuredSDFGBuilder
 
 from loopbook.errors import IllegalStepError
 from loopbook.normal_form.rolling import rolled
+from loopbook.program import walk
 from loopbook.program.canonical_order import in_canonical_order
 from loopbook.program.json_text import dumped
+from loopbook.program.members import Json
 from loopbook.program.nest import Nest
 from loopbook.program.regions import without_regions
 from loopbook.program.tree import Program
@@ -25,6 +28,7 @@ from loopbook.sdfg.carried_sums import with_carried_sums
 from loopbook.sdfg.cells import with_scalars_for_cells
 from loopbook.sdfg.conditional_sums import with_conditional_sums
 from loopbook.sdfg.decided import decide
+from loopbook.sdfg.docc_schedule import scheduled
 from loopbook.sdfg.early_loads import with_early_loads
 from loopbook.sdfg.extremes import found_in_vectors
 from loopbook.sdfg.incomplete_tiles import keep_loops
@@ -51,24 +55,32 @@ Recipes = Mapping[int, Iterable[StepPair]]
 """Position of a nest in its program to the steps for it."""
 
 
-class Transformed(NamedTuple):
+@dataclass(frozen=True)
+class Transformed:
     """A program with its recipes and docc's schedule.
 
     Attributes:
-        tree: of the same program.
         owners, applied: as `Built.owners` and `Built.recipes`.
-        text: what docc says of the program as JSON, where it has been asked.
     """
 
-    sdfg: StructuredSDFG
     tree: Program
     owners: dict[int, int]
     applied: dict[int, tuple[StepPair, ...]]
-    text: str | None = None
 
-    def to_json(self) -> str:
-        """The program as JSON text."""
-        return self.sdfg.to_json() if self.text is None else self.text
+    @property
+    def document(self) -> Json:
+        """The program as JSON, the caller's own."""
+        return write(self.tree)
+
+    @cached_property
+    def sdfg(self) -> StructuredSDFG:
+        """The program as docc has it."""
+        return program.parse(dumped(self.document))
+
+    def as_python(self, *, decided: bool = False) -> StructuredSDFG:
+        """With what docc's C++ would get wrong mended last; `decided` as in `as_python`."""
+        mended = _mended(self.tree, decided=decided)
+        return self.sdfg if mended is self.tree else program.parse(dumped(write(mended)))
 
 
 def transform(
@@ -98,11 +110,7 @@ def transform(
     Raises:
         IllegalStepError: a step does not fit, and is not to be left out.
     """
-    if prepared is None:
-        document, given, nests = program.prepare_tree(text)
-        text = dumped(document)
-    else:
-        given, nests = prepared
+    given, nests = prepared or program.prepare_tree(text)[1:]
     owners: dict[int, int] = {}
     applied: dict[int, tuple[StepPair, ...]] = {}
     tree = given
@@ -122,29 +130,20 @@ def transform(
     tree = without_regions(tree)
     if together and not TARGETS[target].parallel:
         tree = rolled(tree, lambda loop: not applied.get(owners.get(loop.id or 0, -1), "own"))
-    kept = given if tree is given else keep_loops(tree)
-    sdfg = program.parse(text if tree is given else dumped(write(kept)))
-    before = [owners.get(element) for element in outermost(sdfg)]
-    sdfg, finished, told = _scheduled(sdfg, kept, target, late=late)
-    after = outermost(sdfg)
-    owned = {e: owner for e, owner in zip(after, before, strict=False) if owner is not None}
-    return Transformed(sdfg, finished, owned if len(before) == len(after) else {}, applied, told)
+    kept = tree if tree is given else keep_loops(tree)
+    finished = _scheduled(kept, target, late=late)
+    before, after = [[n.id for n in walk.outermost(one)] for one in (kept, finished)]
+    owned = {}
+    if len(before) == len(after):  # docc numbers loops anew where it shares them among threads
+        pairs = zip(after, before, strict=True)
+        owned = {new: owners[old] for new, old in pairs if new is not None and old in owners}
+    return Transformed(finished, owned, applied)
 
 
-def _scheduled(
-    sdfg: StructuredSDFG, given: Program, target: str, *, late: bool = False
-) -> tuple[StructuredSDFG, Program, str | None]:
-    """A program with docc's schedule for what has none, its tree, and its text if that is known.
-
-    Args:
-        given: its tree before.
-    """
-    sdfg, told, finished = program.scheduled(sdfg, target)
-    jammed = with_rows_written_out(given, finished)
-    improved = in_canonical_order(improve_threads(_served(jammed) if late else jammed))
-    if improved is not finished:
-        sdfg, told = program.parse(dumped(write(improved))), None
-    return sdfg, improved, told
+def _scheduled(given: Program, target: str, *, late: bool = False) -> Program:
+    """A program with docc's schedule for what has none."""
+    jammed = with_rows_written_out(given, scheduled(given, target))
+    return in_canonical_order(improve_threads(_served(jammed) if late else jammed))
 
 
 def of_docc(sdfg: StructuredSDFG, *, late: bool) -> tuple[StructuredSDFG, Program]:
@@ -192,13 +191,16 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
         decided: comparisons with a NaN too (`loopbook.sdfg.decided`), besides shifts; extremes in
             vectors (`loopbook.sdfg.extremes`), and Python's own (`loopbook.sdfg.own_extremes`).
     """
-    mended = tree
-    if decided:
-        mended = with_conditional_sums(found_in_vectors(decide(tree)))
-        mended = with_own_extremes(with_block_searches(with_carried_sums(mended)))
-    mended = with_short_words(divide_once(keep_signs(mended)))
-    mended = narrowed(keep_stores_apart(keep_vectors_inside(mended)))
+    mended = _mended(tree, decided=decided)
     return sdfg if mended is tree else program.parse(dumped(write(mended)))
+
+
+def _mended(tree: Program, *, decided: bool) -> Program:
+    if decided:
+        tree = with_conditional_sums(found_in_vectors(decide(tree)))
+        tree = with_own_extremes(with_block_searches(with_carried_sums(tree)))
+    tree = with_short_words(divide_once(keep_signs(tree)))
+    return narrowed(keep_stores_apart(keep_vectors_inside(tree)))
 
 
 def cpp_of(tree: Program, target: str) -> str:
@@ -208,7 +210,7 @@ def cpp_of(tree: Program, target: str) -> str:
         SdfgError: docc cannot schedule it.
     """
     kept = keep_loops(tree)
-    return _scheduled(program.parse(dumped(write(kept))), kept, target)[0].to_cpp()
+    return program.parse(dumped(write(_scheduled(kept, target)))).to_cpp()
 
 
 def served_code(text: str, target: str, recipes: Recipes) -> str:
@@ -221,10 +223,10 @@ def served_code(text: str, target: str, recipes: Recipes) -> str:
         SdfgError, IllegalStepError: as `build_tuned`.
     """
     if recipes:
-        sdfg, tree, *_ = transform(text, target, recipes, together=True, late=True)
+        mended = transform(text, target, recipes, together=True, late=True).as_python(decided=True)
     else:
-        sdfg, tree = of_docc(program.baseline(text, target), late=True)
-    return passes.source_of(as_python(sdfg, tree, decided=True), target, noalias=True)
+        mended = as_python(*of_docc(program.baseline(text, target), late=True), decided=True)
+    return passes.source_of(mended, target, noalias=True)
 
 
 _PRIVATE = re.compile(r"\bprivate\(([^)]*)\)")

@@ -9,7 +9,6 @@ that are new, or of another type now, get names that nothing else in the client'
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -25,17 +24,17 @@ DIGITS = 12
 """Of what a nest's new names end in, which other nests of the same program must not share."""
 
 
-def graft(sdfg: str, given: Admitted) -> Json:
+def graft(sdfg: Json, given: Admitted) -> Json:
     """The finished form of a nest, to be put back.
 
     Args:
-        sdfg: JSON text of the finished program.
+        sdfg: the finished program.
         given: the nest as the client has sent it.
 
     Raises:
         SdfgError: nothing is left of it, or an argument is of another type.
     """
-    finished, known = read(json.loads(sdfg)), read_containers(dict(given.document))
+    finished, known = read(sdfg), read_containers(dict(given.document))
     arguments = set(finished.arguments)
     if any(finished.containers[name] != known.get(name) for name in arguments):
         raise SdfgError("the nest's arguments are others now")

@@ -14,7 +14,8 @@ from typing import Any
 
 from loopbook.client.decision import NestReport, Plan
 from loopbook.printable import one_line
-from loopbook.program.json_text import dumped_bytes, loaded
+from loopbook.program.json_text import dumped_bytes
+from loopbook.program.members import Json
 from loopbook.program.nest import Nest
 from loopbook.program.regions import is_region
 from loopbook.sdfg.untrusted import Admitted, Names
@@ -36,23 +37,23 @@ def session_answer(session: str) -> bytes:
     return json.dumps({"session_id": session}).encode()
 
 
-def program_answer(sdfg: str, nests: Sequence[Nest], plan: Plan, given: Admitted) -> bytes:
+def program_answer(sdfg: Json, nests: Sequence[Nest], plan: Plan, given: Admitted) -> bytes:
     """The answer about a whole program, in the client's own names.
 
     Args:
-        sdfg: JSON text of the finished program.
+        sdfg: the finished program.
         nests: of the prepared program, which the plan is about.
         given: what the client has sent.
     """
     names = given.names
     told = {
-        "sdfg_result": {"sdfg": names.restored_program(loaded(sdfg))},
+        "sdfg_result": {"sdfg": names.restored_program(sdfg)},
         "results": [_result(n, r, names) for n, r in zip(nests, plan.nests, strict=True)],
     }
     return dumped_bytes(told)
 
 
-def single_answer(sdfg: str, nests: Sequence[Nest], plan: Plan, given: Admitted) -> bytes:
+def single_answer(sdfg: Json, nests: Sequence[Nest], plan: Plan, given: Admitted) -> bytes:
     """The answer about one nest that was sent by itself (docc before 0.7), in the client's own
     names: a program to take the nest from (see `loopbook.server.grafting`).
 

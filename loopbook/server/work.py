@@ -24,8 +24,9 @@ from loopbook.client.thresholds import WORTH_USING
 from loopbook.client.wants import Wants
 from loopbook.errors import IllegalStepError, InputError, LoopbookError, SdfgError
 from loopbook.explorer.jobs import Jobs
-from loopbook.program.json_text import dumped
+from loopbook.program.json_text import dumped, dumped_bytes, loaded
 from loopbook.program.load import load_json
+from loopbook.program.members import Json
 from loopbook.program.nest import Nest
 from loopbook.program.tree import Program
 from loopbook.recipes.hardware import HardwareProfile
@@ -83,8 +84,8 @@ class Answer:
     remark: str = ""
 
 
-Answering = Callable[[str, Sequence[Nest], Plan, Admitted], bytes]
-"""What is said of a finished program's JSON text, its nests, the plan, and what was asked."""
+Answering = Callable[[Json, Sequence[Nest], Plan, Admitted], bytes]
+"""What is said of a finished program, its nests, the plan, and what was asked."""
 
 
 class Prepared(NamedTuple):
@@ -195,13 +196,13 @@ class Work:
             self._programs.put(key, found, NEST_COST * len(found.text))
         return found
 
-    def _transformed(self, prepared: Prepared, target: str, recipes: Mapping[int, Recipe]) -> str:
-        """The finished program, as JSON text."""
+    def _transformed(self, prepared: Prepared, target: str, recipes: Mapping[int, Recipe]) -> Json:
+        """The finished program."""
         told = {position: recipe.text() for position, recipe in sorted(recipes.items())}
         key = digest(prepared.key, target.encode(), json.dumps(told).encode())
         found = self._finished.get(key)
         if found is not None:
-            return unpacked(found).decode()
+            return loaded(unpacked(found).decode())
         done = transform(
             prepared.text,
             target,
@@ -209,8 +210,8 @@ class Work:
             prepared=(prepared.tree, prepared.nests),
             tried=self._tried(prepared, recipes),
             together=True,
-        ).to_json()
-        kept = packed(done.encode())
+        ).document
+        kept = packed(dumped_bytes(done))
         self._finished.put(key, kept, len(kept))
         return done
 

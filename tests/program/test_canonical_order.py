@@ -35,12 +35,12 @@ def dataflows(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_statements_that_end_in_scalars_come_before_those_that_store():
     text = frontend.trace(two_products, product_args())
-    code = transform(text, "sequential", {0: steps(RECIPE)})[0].to_cpp()
+    code = transform(text, "sequential", {0: steps(RECIPE)}).sdfg.to_cpp()
     body = code[code.index("for(j") :]
     assert re.search(r"\*>\(q\)\)\[.*=|= .*\*>\(q\)\)", body)
     assert body.index("(q)") < body.index("(s)")
     # Whatever its addresses are, docc has nothing left to choose.
-    again = transform(text, "sequential", {0: steps(RECIPE)})[0].to_cpp()
+    again = transform(text, "sequential", {0: steps(RECIPE)}).sdfg.to_cpp()
     assert again == code
 
 

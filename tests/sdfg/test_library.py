@@ -126,7 +126,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_calls_give_the_numbers_of_the_loops(name: str, tmp_path):
     kernel, cases = CASES[name]
-    code = transform(frontend.trace(kernel, cases[0]), "sequential", {0: CALL})[0].to_cpp()
+    code = transform(frontend.trace(kernel, cases[0]), "sequential", {0: CALL}).sdfg.to_cpp()
     assert code.count("gemm(") == 1
     assert code.count("for(") == 1
     check_recipe(kernel, cases, CALL, tmp_path)
@@ -142,7 +142,7 @@ AROUND = {
 @pytest.mark.parametrize("name", AROUND)
 def test_loops_are_left_around_products_of_parts(name: str, target: str, tmp_path):
     kernel, cases = AROUND[name]
-    code = transform(frontend.trace(kernel, cases[0]), target, {0: CALL})[0].to_cpp()
+    code = transform(frontend.trace(kernel, cases[0]), target, {0: CALL}).sdfg.to_cpp()
     assert code.count("gemm(") == 1
     assert code.count("for(") == 2
     assert "omp" not in code

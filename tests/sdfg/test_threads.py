@@ -32,7 +32,7 @@ TRIANGLES = [[random(n, m), np.zeros((n, n)), 1.5] for n, m in ((9, 11), (17, 5)
 
 def code_of(kernel, args, recipe: str, target: str = "openmp") -> str:
     text = frontend.trace(kernel, args)
-    return transform(text, target, {0: steps(recipe)})[0].to_cpp()
+    return transform(text, target, {0: steps(recipe)}).sdfg.to_cpp()
 
 
 def parallel_bodies(code: str) -> list[str]:

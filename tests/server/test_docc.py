@@ -49,7 +49,7 @@ def test_nests_without_a_neighbour_get_doccs_own_schedule(reader):
     tiers = [nest["tier"] for nest in answer["results"]]
     assert tiers == ["exact", "none"]
     served = program.parse(json.dumps(answer["sdfg_result"]["sdfg"]))
-    own = transform(json.dumps(message(chain)["sdfg"]), "sequential", {})[0]
+    own = transform(json.dumps(message(chain)["sdfg"]), "sequential", {}).sdfg
     assert _last_loop(served.to_cpp()) == _last_loop(own.to_cpp())
 
 

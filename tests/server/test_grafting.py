@@ -24,8 +24,8 @@ def test_what_comes_apart_is_put_back_as_one(tmp_path):
     args = [np.arange(72.0).reshape(9, 8), np.ones(9)]
     given = admit(frontend.trace(sums, args))
     (loop,) = given.document["root"]["children"]
-    finished = build.finish(given.text, "sequential", {})
-    assert len(json.loads(finished)["root"]["children"]) == 2
+    finished = json.loads(build.finish(given.text, "sequential", {}))
+    assert len(finished["root"]["children"]) == 2
     document = {**given.document}
     answer = {"sdfg_result": {"sdfg": graft(finished, given)}}
     put_back(document, loop["element_id"], answer)

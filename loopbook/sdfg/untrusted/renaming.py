@@ -113,8 +113,11 @@ class _Restoring:
                 done = self._texts[given] = _WORD.sub(self._word, given)
             return done
         if kind is dict:
-            value = self.value
-            return {value(key): value(inner) for key, inner in given.items()}
+            texts, value = self._texts, self.value
+            return {
+                texts.get(key) or value(key): inner if type(inner) is int else value(inner)
+                for key, inner in given.items()
+            }
         if kind is list:
             return [self.value(inner) for inner in given]
         return given
