@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -17,6 +17,7 @@ from loopbook.errors import IllegalStepError
 from loopbook.normal_form.rolling import rolled
 from loopbook.program import walk
 from loopbook.program.canonical_order import in_canonical_order
+from loopbook.program.combined import combined
 from loopbook.program.json_text import dumped
 from loopbook.program.members import Json
 from loopbook.program.nest import Nest
@@ -118,10 +119,9 @@ def transform(
         steps = tuple(recipes.get(nest.position, ()))
         own = [loop.element_id for loop in nest.loops]
         applied[nest.position] = ()
-        if steps and tree is given and nest.position in tried:
+        if steps and (known := _known(nest, given, tree, tried)):
             applied[nest.position] = steps
-            tree, names = tried[nest.position].program, tried[nest.position].names
-            own = [*names.values()]
+            tree, own = known.program, [*known.names.values()]
         elif steps:
             bench = Workbench(tree, nest)
             applied[nest.position] = _apply(bench, steps, lenient, patient)
@@ -136,8 +136,19 @@ def transform(
     owned = {}
     if len(before) == len(after):  # docc numbers loops anew where it shares them among threads
         pairs = zip(after, before, strict=True)
-        owned = {new: owners[old] for new, old in pairs if new is not None and old in owners}
+        owned = {new: owners[old] for new, old in pairs if new and old in owners}
     return Transformed(finished, owned, applied)
+
+
+def _known(nest: Nest, given: Program, tree: Program, tried: Mapping[int, Tried]) -> Tried | None:
+    """A tree with what a nest's recipe has made of it, where the recipe was tried on `given`."""
+    known = tried.get(nest.position)
+    if known is None or tree is given:
+        return known
+    if (both := combined(given, tree, known.program)) is None:
+        return None
+    new = {name: n + both.shift if n > given.counter else n for name, n in known.names.items()}
+    return replace(known, program=both.program, names=new)
 
 
 def _scheduled(given: Program, target: str, *, late: bool = False) -> Program:
