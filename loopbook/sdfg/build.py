@@ -23,7 +23,8 @@ from loopbook.sdfg.transformed import Recipes, as_python, code_of, of_docc, oute
 from loopbook.steps.workbench import StepPair
 from loopbook.toolchain import compiler, memory
 from loopbook.toolchain.built import Built
-from loopbook.toolchain.sandbox import TRIES, run_limited
+from loopbook.toolchain.one_child import run_shared
+from loopbook.toolchain.sandbox import TRIES
 
 Result = TypeVar("Result")
 
@@ -33,7 +34,7 @@ BUILD_BYTES = 6 << 30
 
 def _limited(function: Callable[..., Result], *args: Any) -> Result:
     """``function(*args)`` in a child process, because docc and the compiler may crash or hang."""
-    return run_limited(
+    return run_shared(
         function,
         *args,
         seconds=BUILD_SECONDS,

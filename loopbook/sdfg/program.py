@@ -33,7 +33,8 @@ from loopbook.sdfg.passes import parse
 from loopbook.sdfg.pieces import LARGE, pairs
 from loopbook.sdfg.simple import DAMAGED
 from loopbook.sdfg.whole_trips import with_whole_trips
-from loopbook.toolchain.sandbox import TRIES, run_limited
+from loopbook.toolchain.one_child import run_shared
+from loopbook.toolchain.sandbox import TRIES
 
 Json = dict[str, Any]
 
@@ -133,11 +134,11 @@ def prepare_apart(text: str) -> tuple[str, list[Nest]]:
     soon: dict[str, Any] = {"processor": normalised.SIMPLIFYING_SECONDS}
     try:
         try:
-            return run_limited(_prepared, text, **limits, **soon, tries=TRIES)
+            return run_shared(_prepared, text, **limits, **soon, tries=TRIES)
         except KernelError:
-            return run_limited(_prepared_apart, text, **limits, **soon)
+            return run_shared(_prepared_apart, text, **limits, **soon)
     except DeadlineError:
-        return run_limited(_prepared_unseen, text, **limits)
+        return run_shared(_prepared_unseen, text, **limits)
 
 
 def in_regions(text: str) -> tuple[str, list[Nest]]:

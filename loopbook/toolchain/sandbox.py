@@ -122,9 +122,7 @@ def _run(
                 raise value
         if not in_time:
             raise DeadlineError(f"{what} did not end within {seconds:g} s")
-        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
-            raise DeadlineError(f"{what} took more processor time than it is given")
-        raise death(status, stderr, what)
+        raise too_long(status, what) or death(status, stderr, what)
 
 
 def fork() -> int:
@@ -255,6 +253,13 @@ def _kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
+
+
+def too_long(status: int, what: str) -> DeadlineError | None:
+    """The error for a child that has used up its processor time, by its exit status."""
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
+        return DeadlineError(f"{what} took more processor time than it is given")
+    return None
 
 
 def death(status: int, stderr: Any, what: str) -> RunError | CompilerError:

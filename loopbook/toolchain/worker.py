@@ -40,6 +40,7 @@ class Worker(Generic[Result]):
         memory: limit on the child's address space, bytes.
         what: how error messages name the child.
         renew: the child is replaced after so many jobs, so that leaks do not add up.
+        guarded: what the child has started ends with us, too, however we end. That costs a process.
     """
 
     def __init__(
@@ -50,12 +51,14 @@ class Worker(Generic[Result]):
         memory: int = sandbox.DEFAULT_BYTES,
         what: str = "the child process",
         renew: int = 400,
+        guarded: bool = True,
     ) -> None:
         self._function = function
         self.cores = frozenset(cores)
         self._memory = memory
         self._what = what
         self._renew = renew
+        self._guarded = guarded
         self._jobs = 0
         self._deadline = 0.0
         self._paused_at = 0.0
@@ -74,12 +77,14 @@ class Worker(Generic[Result]):
         """The descriptor that is readable when the job has ended, one way or another."""
         return self._answers
 
-    def send(self, *args: Any, seconds: float) -> None:
+    def send(self, *args: Any, seconds: float, what: str = "") -> None:
         """Begin a job. `receive` gives its result.
 
         Args:
             seconds: wall-clock limit; time in which the worker is paused does not count.
+            what: how error messages name the child from now on.
         """
+        self._what = what or self._what
         assert not self.busy, "one job at a time"
         if self.pid and (self._jobs >= self._renew or self._answered()):
             self.close()  # one that says something unasked has died
@@ -116,6 +121,8 @@ class Worker(Generic[Result]):
         if payload is None:
             status = self._end()
             with self._stderr as words:
+                if in_time and (late := sandbox.too_long(status, self._what)):
+                    raise late
                 if in_time:
                     self.killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
                     raise sandbox.death(status, words, self._what)
@@ -166,7 +173,7 @@ class Worker(Generic[Result]):
             self._serve(orders, answers, parent)
         with contextlib.suppress(OSError):  # so that it can be paused from the first moment on
             os.setpgid(self.pid, self.pid)
-        self._warden = sandbox.fork()
+        self._warden = sandbox.fork() if self._guarded else -1
         if self._warden == 0:
             os.close(self._lifeline)
             _watch(lifeline, self.pid)
@@ -194,8 +201,9 @@ class Worker(Generic[Result]):
         """Kill the child and all that it started. Its wait status: of its own death, if it had
         died before."""
         self._signal(signal.SIGKILL)
-        os.kill(self._warden, signal.SIGKILL)
-        os.waitpid(self._warden, 0)
+        if self._warden > 0:
+            os.kill(self._warden, signal.SIGKILL)
+            os.waitpid(self._warden, 0)
         _, status = os.waitpid(self.pid, 0)
         for descriptor in (self._orders, self._answers, self._lifeline):
             os.close(descriptor)

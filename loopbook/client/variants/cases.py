@@ -24,6 +24,7 @@ from loopbook.errors import (
 )
 from loopbook.frontend.narrow import held_as
 from loopbook.sdfg.traced import Traced
+from loopbook.toolchain.one_child import one_child
 
 MAX_VARIANTS = 64
 """Cases that are compiled for one function; more of them run as Python."""
@@ -165,13 +166,14 @@ class Cases:
         Raises:
             LoopbookError: whatever of `FAILURES` compiling this case raised, now or before.
         """
-        place, reading = self._place(case, constants)
-        found = self._variants.get(place)
-        if found is None:
-            with _compiling:
-                found = self._variants.get(place)
-                if found is None:
-                    found = self._variants[place] = self._made(case, reading)
+        with one_child():
+            place, reading = self._place(case, constants)
+            found = self._variants.get(place)
+            if found is None:
+                with _compiling:
+                    found = self._variants.get(place)
+                    if found is None:
+                        found = self._variants[place] = self._made(case, reading)
         if isinstance(found, Exception):
             raise bare(found)
         return found
@@ -186,8 +188,8 @@ class Cases:
 
     def anew(self, case: Case, folder: Path, constants: Hashable = ()) -> Compiled:
         """Compile a case into a folder, and run that from now on."""
-        place, reading = self._place(case, constants)
-        with _compiling:
+        with one_child(), _compiling:
+            place, reading = self._place(case, constants)
             self.last = Compiled(self.func, case, reading, self._build, folder)
             self._variants[place] = self.last
         return self.last

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from docc.sdfg import StructuredSDFG, TargetOptions
 
+from loopbook import dependence
 from loopbook.errors import KernelError, LoopbookError
 from loopbook.program import expr
 from loopbook.program.accesses import names as all_names
@@ -31,7 +32,8 @@ from loopbook.sdfg.lost import separated
 from loopbook.sdfg.pieces import LARGE, pairs
 from loopbook.sdfg.unsolved import kept_apart
 from loopbook.syntax import mentioned, walk
-from loopbook.toolchain.sandbox import TRIES, run_limited
+from loopbook.toolchain.one_child import run_shared
+from loopbook.toolchain.sandbox import TRIES
 
 Outer = TypeVar("Outer", bound=Program | Inner)
 
@@ -159,12 +161,13 @@ def _simple(text: str, program: Program, sizes: Mapping[str, str]) -> str:
     """What docc's simplification makes of an SDFG; of one with its loops kept apart where it
     crashes, as it is compiled then (`loopbook.sdfg.program.prepare_apart`)."""
     limits: dict[str, Any] = {"seconds": SECONDS, "what": "docc"}
+    dependence.load()  # for the next job of the same child
     try:
-        return run_limited(_simplified, text, sizes, **limits, tries=TRIES)
+        return run_shared(_simplified, text, sizes, **limits, tries=TRIES)
     except KernelError:
         if (apart := separated(program)) is None:
             raise
-        return run_limited(_simplified, json.dumps(write(apart)), sizes, False, **limits)
+        return run_shared(_simplified, json.dumps(write(apart)), sizes, False, **limits)
 
 
 def _simplified(text: str, sizes: Mapping[str, str], inline: bool = True) -> str:
