@@ -23,6 +23,7 @@ from loopbook.tuner.confirmation import (
 from loopbook.tuner.log import Trial, TrialLog
 from loopbook.tuner.records import Round
 from loopbook.tuner.search import Progress, Starts, search, search_header, unheard
+from loopbook.tuner.served import fastest_served
 from loopbook.tuner.session import Session
 from loopbook.tuner.settings import Settings
 from loopbook.tuner.task import TuningTask
@@ -103,6 +104,8 @@ def tune(
     ) as session:
         search(session, hardware, settings, trials, starts=starts, progress=told)
         best = best_recipes(session, trials, task)
+        told(settings.trials, 0, "the best ones as they are served")
+        best = fastest_served(session, best, hardware, settings)
         if last != preset:
             told(settings.trials, 0, f"confirmation at {last}")
             best, rounds[last] = _refined(task, last, hardware, settings, log, best, told)
@@ -175,6 +178,7 @@ def _refined(
             progress=lambda done, _, line: progress(settings.trials + done, 0, line),
         )
         refined = best_recipes(session, trials, task)
+        refined = fastest_served(session, refined, hardware, settings)
         both = {
             position: list(
                 dict.fromkeys([*refined.get(position, ()), *found.get(position, ())[:2]])
