@@ -34,8 +34,8 @@ LOOKED_AT = 16
 def ported_neighbours(
     layered: LayeredBook, nest: Nest, target: str, *, exclude: Collection[str] = ()
 ) -> list[Recipe]:
-    """The recipes of at most `MOST` near neighbours in the words of `nest`, nearest first. Of a
-    region, what its nests get one by one comes before those of other regions.
+    """What the books would serve, then the recipes of near neighbours in the words of `nest`,
+    nearest first; at most `MOST` together. Of a region, what its nests get one by one comes first.
 
     Args:
         exclude: kernels whose records are left out.
@@ -45,7 +45,8 @@ def ported_neighbours(
     """
     whole = is_region(nest.loop)
     embedding = layered.encoder.encode(nest)
-    recipes: list[Recipe] = [*_one_by_one(layered, nest, target, exclude)] if whole else []
+    first = _one_by_one if whole else _planned
+    recipes: list[Recipe] = [*first(layered, nest, target, exclude)]
     for near in layered.neighbours(nest, embedding, LOOKED_AT, target, exclude):
         recipe = near.record.recipe
         if not len(recipe):
@@ -73,6 +74,18 @@ def by_rules_alone(nest: Nest, context: TuningContext) -> list[Recipe]:
     if not context.parallel:
         found += taken_apart(nest, fit)
     return list(dict.fromkeys(choice.recipe for choice in found if len(choice.recipe)))
+
+
+def _planned(
+    layered: LayeredBook, nest: Nest, target: str, exclude: Collection[str]
+) -> Iterator[Recipe]:
+    """What the nest gets by itself."""
+    program = Transformed.of(nest).program
+    own = read_nest(nest.loop, program.containers)
+    text = dumped(write(program))
+    plan = plan_nests([own], text, target, layered, exclude=exclude, tree=program)
+    if len(recipe := plan.recipes.get(own.position, Recipe())):
+        yield recipe
 
 
 def _one_by_one(

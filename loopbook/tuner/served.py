@@ -19,24 +19,29 @@ from loopbook.sdfg.build import build_tuned
 from loopbook.toolchain.built import Built
 from loopbook.tuner.confirmation import CONFIRM, BestRecipes, whole_programs
 from loopbook.tuner.neighbours import by_rules_alone
+from loopbook.tuner.search import Starts
 from loopbook.tuner.session import Candidate, Session
 from loopbook.tuner.settings import Settings
 from loopbook.tuner.thresholds import BETTER
 
 
 def fastest_served(
-    session: Session, best: BestRecipes, hardware: HardwareProfile, settings: Settings
+    session: Session,
+    best: BestRecipes,
+    hardware: HardwareProfile,
+    settings: Settings,
+    starts: Starts = lambda nest: (),
 ) -> BestRecipes:
     """The recipes of those programs that are about as fast as the fastest one, as callers get them:
-    the best of each nest, the second best, …, and what rules alone would serve where they have
+    the best of each nest, the second best, …, and what rules or books would serve where they have
     something.
 
     Everything stays as it is where none can be compiled.
     """
     candidates = whole_programs(best)
-    if candidates:
-        mixed = {**candidates[0], **unasked(session, hardware, settings)}
-        candidates = [*candidates, *([mixed] if mixed not in candidates else [])]
+    for served in unasked(session, hardware, settings, starts) if candidates else ():
+        if (mixed := {**candidates[0], **served}) not in candidates:
+            candidates.append(mixed)
     if len(candidates) < 2:
         return best
     seconds = _seconds(session, candidates)
@@ -51,15 +56,20 @@ def fastest_served(
     return kept
 
 
-def unasked(session: Session, hardware: HardwareProfile, settings: Settings) -> Candidate:
-    """What rules make of each nest, where no book knows anything."""
-    found: Candidate = {}
+def unasked(
+    session: Session, hardware: HardwareProfile, settings: Settings, starts: Starts
+) -> tuple[Candidate, Candidate]:
+    """What rules make of each nest where no book knows anything, and what a search begins with."""
+    ruled: Candidate = {}
+    begun: Candidate = {}
     for nest in session.tuned:
         trips = trip_counts(nest, session.symbols)
         around = TuningContext.of(hardware, session.target, trips, libraries=settings.libraries)
         for recipe in by_rules_alone(nest, around)[:1]:
-            found[nest.position] = recipe.steps
-    return found
+            ruled[nest.position] = recipe.steps
+        for recipe in starts(nest)[:1]:
+            begun[nest.position] = recipe.steps
+    return ruled, begun
 
 
 def _seconds(session: Session, candidates: Sequence[Candidate]) -> dict[int, float]:

@@ -105,7 +105,7 @@ def tune(
         search(session, hardware, settings, trials, starts=starts, progress=told)
         best = best_recipes(session, trials, task)
         told(settings.trials, 0, "the best ones as they are served")
-        best = fastest_served(session, best, hardware, settings)
+        best = fastest_served(session, best, hardware, settings, starts)
         if last != preset:
             told(settings.trials, 0, f"confirmation at {last}")
             best, rounds[last] = _refined(task, last, hardware, settings, log, best, told)

@@ -13,6 +13,7 @@ import pytest
 from cli_kit import PRODUCT
 from tuner_kit import VECTORISED, task
 
+from loopbook.client.plan import plan_nests
 from loopbook.errors import BookError, CompilerError, InputError, LoopbookError
 from loopbook.program.load import load_json
 from loopbook.recipes.book import Book
@@ -335,3 +336,15 @@ def test_what_neighbours_give_a_region_is_for_all_of_it(tmp_path):
         (region,) = opened.tuned
         for recipe in ported_neighbours(books, region, "sequential"):
             assert set(recipe.base_loops()) <= {loop.name for loop in region.loops}
+
+
+def test_a_search_begins_with_what_books_would_serve(tmp_path):
+    mine = task(tmp_path)
+    with (
+        Session(mine, "S", "sequential") as opened,
+        kit.layered(tmp_path, kit.record(kit.product, kit.blocked(), 9.0)) as books,
+    ):
+        (nest,) = opened.nests
+        plan = plan_nests(opened.nests, opened.text, "sequential", books)
+        assert plan.recipes
+        assert ported_neighbours(books, nest, "sequential")[0] == plan.recipes[nest.position]
