@@ -110,6 +110,13 @@ class Array(Type):
         return self.of.element
 
 
+def on_stack(kind: Type) -> bool:
+    """Whether a container is an array on the stack. Each thread has its own of those that a loop
+    which threads share writes."""
+    held = kind.storage.place == STACK.place and kind.storage.size is not None
+    return isinstance(kind, Array) or (isinstance(kind, Pointer) and held)
+
+
 @dataclass(frozen=True, slots=True)
 class Tensor(Type):
     """Numbers in a grid, with an index for each dimension; strides and offset in elements."""

@@ -31,7 +31,7 @@ from loopbook.program.dataflow import AccessNode, Block, LibraryNode, Memlet
 from loopbook.program.expr import Expr
 from loopbook.program.rename import renamed
 from loopbook.program.tree import VECTORISED, Loop, Node, Program, Sequence, While
-from loopbook.program.types import Pointer, Scalar
+from loopbook.program.types import Pointer, Scalar, on_stack
 from loopbook.program.walk import Inner, Path, children, path_to, preorder, rebuilt, replaced
 from loopbook.steps import Step
 from loopbook.steps.editor import Editor, assignments
@@ -69,7 +69,7 @@ def improve_threads(program: Program) -> Program:
                 continue
             loop = parts
         body = rebuilt(_separated(editor, loop), _from_zero)
-        copies, body = _captured(editor, body, {loop.variable})
+        copies, body = _captured(editor, body, {loop.variable, *_own_arrays(body, editor)})
         body = replace(body, children=(*copies, *body.children))
         editor.put_at(_path(editor, loop), replace(_balanced(loop), body=body))
     for loop in list(_outermost_serial(editor.program)):
@@ -192,11 +192,18 @@ def _separated(editor: Editor, loop: Loop) -> Sequence:
     return renamed(loop.body, {name: editor.variable(_PREFIX + name, name) for name in shared})
 
 
+def _own_arrays(body: Sequence, editor: Editor) -> set[str]:
+    """Arrays on the stack of which docc gives each thread its own: a copied pointer would be to one
+    that all of them write."""
+    containers = editor.program.containers
+    return {name for name in written(body) if name in containers and on_stack(containers[name])}
+
+
 def _captured(editor: Editor, code: Code, own: set[str]) -> tuple[list[Node], Code]:
     """Blocks that copy what a loop or body only reads, and the code that reads the copies.
 
     Args:
-        own: variables that change with it.
+        own: variables that change with it, and what is each iteration's own.
     """
     containers = editor.program.containers
     constant = names(code) & containers.keys() - own - _changed(code, editor)

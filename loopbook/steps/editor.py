@@ -23,7 +23,7 @@ from loopbook.program.kept import Kept
 from loopbook.program.standing import loops
 from loopbook.program.tree import Assignment, Assignments, Case, Loop, Node, Program, While
 from loopbook.program.tree import Sequence as Body
-from loopbook.program.types import Array, Pointer, Scalar, Storage, Type
+from loopbook.program.types import Array, Pointer, Scalar, Storage, Type, on_stack
 from loopbook.program.walk import Path
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class Editor:
         Raises:
             IllegalStepError: a buffer that is written there is used elsewhere, too.
         """
-        local = {n for n, kind in self.program.containers.items() if isinstance(kind, Array)}
+        local = {name for name, kind in self.program.containers.items() if on_stack(kind)}
         local.difference_update(self.program.arguments)
         for one in loops(self.program) if local else ():
             if one.shared and (own := local & written(walk.at(self.program, one.path))):

@@ -223,3 +223,45 @@ def test_loops_of_constant_length_count_from_zero():
         code_of(shifted_rows, args, "tile L0 8\npeel L0\nparallel L0.tile\nsingle")
     )
     assert re.search(r"for\(i_?\w* = 0;i_?\w* < 8;", body)
+
+
+def along(A, P):
+    """A recurrence along rows, in planes: a strip of planes at a time, its rows shared."""
+    for b in range(A.shape[0]):
+        for i in range(A.shape[1]):
+            y = A[b, i, 0]
+            for j in range(A.shape[2]):
+                y = A[b, i, j] + 0.5 * y
+                P[b, i, j] = y
+
+
+def along_twice(A, P, Q, x):
+    for b in range(A.shape[0]):
+        s = x[b] * 0.5
+        for i in range(A.shape[1]):
+            for j in range(A.shape[2]):
+                P[b, i, j] = A[b, i, j] + s
+        s = s + x[b]
+        for i in range(A.shape[1]):
+            for j in range(A.shape[2]):
+                Q[b, i, j] = A[b, i, j] + s
+
+
+STRIPS = "parallel L1\nstrip_and_sink L0 8"
+
+
+@pytest.mark.parametrize("planes", [3, 8, 21])
+def test_each_thread_has_arrays_on_the_stack_of_its_own(planes, tmp_path):
+    args = [random(planes, 40, 50), random(planes, 40, 50)]
+    shared = code_of(along, args, STRIPS)
+    (clause, *_) = re.findall(r"#pragma omp parallel for.* private\(([^)]*)\)", shared)
+    assert "y_strip_0" in clause.split(", ")
+    assert not re.search(r"own_y_strip_0_\d+ = &", shared)
+    check_recipe(along, [args] * 3, steps(STRIPS), tmp_path, "openmp")
+
+
+def test_arrays_on_the_stack_may_be_read_by_all(tmp_path):
+    args = [*(random(9, 40, 50) for _ in range(3)), random(9)]
+    shared = code_of(along_twice, args, STRIPS)
+    assert re.search(r"own_s_strip_0_\d+ = &", shared)
+    check_recipe(along_twice, [args] * 3, steps(STRIPS), tmp_path, "openmp")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from sdfg_kit import (
 )
 
 from loopbook.errors import IllegalStepError
-from loopbook.program.tree import SEQUENTIAL, Loop
+from loopbook.program.tree import SEQUENTIAL, THREADS, Loop
 from loopbook.program.walk import preorder
 from loopbook.program.write import write
 from loopbook.steps import Step, workbench
@@ -131,6 +132,24 @@ def test_a_refused_step_costs_nothing():
 def halved(A, B):
     for i in range(A.shape[0]):
         B[i] = A[i] * 0.5
+
+
+def carried(A, x):
+    for i in range(A.shape[0]):
+        s = A[i, 0]
+        for j in range(A.shape[1]):
+            s = s + A[i, j]
+        x[i] = s
+
+
+def test_threads_do_not_share_strips_that_they_write():
+    """Each would have a strip of its own, and the last value stays in that."""
+    bench = bench_of(carried, [random(9, 7), random(9)])
+    editor = Editor(bench.program, bench.names, {})
+    inner = editor.at(bench.names["L1"])
+    editor.put("L1", replace(inner, kind="map", schedule=THREADS))
+    refusal = editor.tried(Step("strip_and_sink", ("L0", 8)))
+    assert "threads would lose the values" in str(refusal)
 
 
 def test_a_refused_step_leaves_no_buffer_behind():
