@@ -4,6 +4,7 @@ served where nobody has searched."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from loopbook.client.fit import Trials
 from loopbook.client.heuristics import UNHEARD_OF, by_rules
@@ -13,11 +14,12 @@ from loopbook.client.orders import along_memory, taken_apart
 from loopbook.client.plan import plan_nests
 from loopbook.client.port import port
 from loopbook.program import walk
+from loopbook.program.accesses import counted, names, written
 from loopbook.program.json_text import dumped
 from loopbook.program.nest import Nest
 from loopbook.program.nests import read_nest
 from loopbook.program.regions import is_like_region, is_region
-from loopbook.program.tree import Loop
+from loopbook.program.tree import Loop, Program
 from loopbook.program.write import write
 from loopbook.recipes.recipe import Recipe
 from loopbook.rules import TuningContext
@@ -65,7 +67,7 @@ def by_rules_alone(nest: Nest, context: TuningContext) -> list[Recipe]:
     in its place, and has to be no slower."""
     if is_region(nest.loop):
         return []
-    fit = Trials("", Transformed.of(nest).program).answer
+    fit = Trials("", _by_itself(nest)).answer
     found = [
         *along_memory(nest, fit, ()),
         *(choice for rule in UNHEARD_OF for choice in rule(nest, fit, context)),
@@ -76,11 +78,18 @@ def by_rules_alone(nest: Nest, context: TuningContext) -> list[Recipe]:
     return list(dict.fromkeys(choice.recipe for choice in found if len(choice.recipe)))
 
 
+def _by_itself(nest: Nest) -> Program:
+    """A program that consists of the nest, and is told its sizes."""
+    program = Transformed.of(nest).program
+    given = names(nest.loop) - written(nest.loop) - counted(nest.loop) - {*program.arguments}
+    return replace(program, arguments=(*program.arguments, *sorted(given)))
+
+
 def _planned(
     layered: LayeredBook, nest: Nest, target: str, exclude: Collection[str]
 ) -> Iterator[Recipe]:
     """What the nest gets by itself."""
-    program = Transformed.of(nest).program
+    program = _by_itself(nest)
     own = read_nest(nest.loop, program.containers)
     text = dumped(write(program))
     plan = plan_nests([own], text, target, layered, exclude=exclude, tree=program)
@@ -93,7 +102,7 @@ def _one_by_one(
 ) -> Iterator[Recipe]:
     """What the nests of a region get, as recipes for the region: that, and what makes one sweep of
     them then."""
-    program = Transformed.of(region).program
+    program = _by_itself(region)
     steps = Recipe()
     for loop in region.loop.body.children:
         if not isinstance(loop, Loop):

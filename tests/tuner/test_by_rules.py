@@ -44,3 +44,17 @@ def test_nothing_where_nothing_is_served():
 def test_rules_for_one_thread_are_left_out():
     recipes, served = found(along_rows, "openmp")
     assert served not in recipes
+
+
+def down_columns(A, B):
+    for j in range(A.shape[1]):
+        s = 0.0
+        for i in range(A.shape[0]):
+            s = s * 0.9 + A[i, j]
+            B[i, j] = s
+
+
+def test_a_nest_by_itself_is_told_its_sizes():
+    """Else no scalar could become an array, as it is done to what is served."""
+    recipes, _ = found(down_columns)
+    assert recipes[0][0].text() == "expand L0"
