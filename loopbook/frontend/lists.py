@@ -16,7 +16,7 @@ One whose first item is taken off (``pop(0)``, ``popleft()`` of a deque) knows w
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -105,8 +105,10 @@ def named_by(t: Translator, node: ast.expr) -> Listing | None:
 
 def named(t: Translator, made: Listing, name: str, rest: Sequence[ast.stmt]) -> None:
     """A new list that was made with items has a name, and statements behind it that may append."""
+    from loopbook.frontend.passed_on import is_surely_appended
+
     made.rest = rest
-    t.sure[made.count] = is_sure(name, rest)
+    t.sure[made.count] = is_surely_appended(t, name, rest)
     if shrinks(name, rest):
         made.head = t.code.fresh("first_")
         t.code.emit(f"{made.head} = 0")
@@ -477,13 +479,19 @@ def joined(t: Translator, left: Listing | Tup, right: Listing | Tup) -> Listing:
     return made
 
 
-def is_sure(name: str, rest: Sequence[ast.stmt]) -> bool:
+def is_sure(
+    name: str, rest: Sequence[ast.stmt], passed: Callable[[ast.AST], bool] = lambda _: False
+) -> bool:
     """Whether all that is appended to a list among `rest` is, whatever the data are: in loops over
-    ranges that nothing leaves."""
+    ranges that nothing leaves.
+
+    Args:
+        passed: whether something is a call of what appends to it.
+    """
 
     def sure(body: Sequence[ast.stmt]) -> bool:
         for node in body:
-            if not any(appends(inner, name) for inner in ast.walk(node)):
+            if not any(appends(inner, name) or passed(inner) for inner in ast.walk(node)):
                 continue
             if isinstance(node, ast.For):
                 left = (ast.Break, ast.Continue, ast.Return)

@@ -42,7 +42,8 @@ def rebinds(body: Sequence[ast.AST]) -> Names:
 
 
 def asked_of(node: ast.AST) -> Names:
-    """Names of which `node` asks whether they are true, or whether they are None."""
+    """Names of which `node` asks whether they are true, or whether they are None; functions that
+    they are passed to may do so."""
     asked: list[ast.expr] = []
     for inner in walk(node):
         match inner:
@@ -50,6 +51,8 @@ def asked_of(node: ast.AST) -> Names:
                 asked.append(inner.left)
             case ast.BoolOp():
                 asked += inner.values
+            case ast.Call():
+                asked += [*inner.args, *(keyword.value for keyword in inner.keywords)]
             case ast.UnaryOp(op=ast.Not()):
                 asked.append(inner.operand)
             case ast.If() | ast.While() | ast.IfExp():

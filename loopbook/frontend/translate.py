@@ -165,7 +165,7 @@ class Translator(Definite):
 
     def _list(self, name: str, node: ast.expr, value: Value) -> Value:
         """What a name is assigned: a list that grows, if it is appended to in loops or branches."""
-        from loopbook.frontend.passed_on import is_passed_on
+        from loopbook.frontend.passed_on import is_passed_on, is_surely_appended
 
         rest = self.frame.rest[-1] if self.frame.rest else ()
         if isinstance(value, Listing) and not value.rest:
@@ -178,7 +178,7 @@ class Translator(Definite):
             return value
         made = lists.begun(self, name, value.items, shrinks=lists.shrinks(name, rest))
         made.rest = rest
-        self.sure[made.count] = lists.is_sure(name, rest)
+        self.sure[made.count] = is_surely_appended(self, name, rest)
         return made
 
     def store(self, target: ast.expr, value: Value) -> None:

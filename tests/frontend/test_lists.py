@@ -30,6 +30,12 @@ LISTS = [
     "        k.append(x * q)\n"
     "return np.concatenate(h, axis=1), np.column_stack(h), np.dstack(h), np.column_stack(k), "
     "np.dstack(k), np.hstack(k), len(h)",
+    "def add(h, v):\n    h.append(v)\nh = []\nfor v in x:\n    if v > 0:\n        add(h, v)\n"
+    "return len(h), np.array(h)",
+    "def add(h, v):\n    if v < 0:\n        return\n    h.append(v)\nh = []\nfor v in x:\n"
+    "    add(h, v)\nreturn len(h), np.array(h)",
+    "def add(h, v):\n    h.append(v)\nh = [2 * v for v in x]\nfor v in x:\n    if v > 0:\n"
+    "        add(h, v)\nreturn len(h), np.array(h)",
     "o = []\nfor v in x:\n    o += [v, -v]\n    o.extend((2 * v, s))\nreturn np.array(o), len(o)",
     "o = []\nfor i in range(0, len(x), 3):\n    o.extend(x[i : i + 3][::-1])\nreturn np.array(o)",
     "seen, todo = np.zeros(9, int), [(0, 1)]\nwhile todo:\n    i, k = todo.pop()\n"
