@@ -13,44 +13,60 @@ After, as if it had been written so, but that elements are Python's numbers::
         votes[c] += 1
 
 A list of whole numbers into which a float is stored is one of floats from the beginning on. A list
-that anything else is done with than to read, store into, hand on to another such name, count, go
-through, sum up or return is left as it is.
+that anything else is done with than to read, store into, hand on to another such name or to a
+function that does no more, count, go through, sum up or return is left as it is.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import FunctionType, MappingProxyType
 from typing import Any
+
+from loopbook.errors import LoweringError
 
 READING = {"len", "sum", "min", "max", "enumerate", "zip", "reversed", "any", "all", "list"}
 """Functions that take a list and keep nothing of it."""
 
 
-def with_arrays(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """A function's statements with such lists as arrays; the statements themselves stay."""
-    wanted = _names(body)
+def with_arrays(
+    body: Sequence[ast.stmt], outside: Mapping[str, Any] = MappingProxyType({})
+) -> list[ast.stmt]:
+    """A function's statements with such lists as arrays; the statements themselves stay.
+
+    Args:
+        outside: what it knows by name, functions among it.
+    """
+    wanted = _names(body, outside)
     if not wanted:
         return list(body)
     return [_Rewritten(wanted).visit(copy.deepcopy(statement)) for statement in body]
 
 
-def _names(body: Sequence[ast.stmt]) -> set[str]:
+def _names(body: Sequence[ast.stmt], outside: Mapping[str, Any]) -> set[str]:
     """The names that always hold such lists, some of which are stored into in a loop or branch."""
     made: dict[str, list[ast.expr]] = {}
-    spoilt: set[str] = set()
+    spoilt, stored = set[str](), set[str]()
     for node, parents in nodes_of(body):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             for name, value in _pairs(node.targets[0], node.value):
                 made.setdefault(name, []).append(value)
-        if isinstance(node, ast.Name) and not _is_plain_use(node, parents):
+        if not isinstance(node, ast.Name):
+            continue
+        use = handed_to(node, parents, outside)
+        if not (_is_plain_use(node, parents) if use is None else use.is_plain):
             spoilt.add(node.id)
+        if use is not None and use.stores:
+            stored.add(node.id)
     names, before = set(made) - spoilt, None
     while names != before:
         before = names
         names = {name for name in names if all(_is_made(value, names) for value in made[name])}
-    stored = {
+    stored |= {
         node.value.id
         for node, parents in nodes_of(body)
         if isinstance(node, ast.Subscript)
@@ -108,6 +124,70 @@ def _is_plain_use(node: ast.Name, parents: Sequence[ast.AST]) -> bool:
         case ast.Tuple():
             return len(parents) > 1 and isinstance(parents[1], ast.Assign | ast.Return)
     return False
+
+
+@dataclass(frozen=True)
+class Handed:
+    """What a function does with a list that it is given.
+
+    Attributes:
+        is_plain: no more than an array could stand in for.
+        stores: whether it stores into it.
+    """
+
+    is_plain: bool
+    stores: bool
+
+
+def handed_to(
+    node: ast.Name, parents: Sequence[ast.AST], outside: Mapping[str, Any]
+) -> Handed | None:
+    """What a function of Python's does with a list that is its argument; None if there is none."""
+    call = parents[0] if parents else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.keywords:
+        return None
+    function = outside.get(call.func.id)
+    if not isinstance(function, FunctionType) or node not in call.args:
+        return None
+    if any(isinstance(p, ast.FunctionDef | ast.Lambda) for p in parents):
+        return None
+    return _done_by(function, call.args.index(node))
+
+
+def _done_by(function: FunctionType, place: int) -> Handed:
+    from loopbook.frontend.inline import names_of, parsed
+
+    within = _ASKED.get()
+    if function in within:
+        return Handed(True, False)  # it calls itself: what else it does decides
+    asked = _ASKED.set((*within, function))
+    try:
+        body = (node := parsed(function)).body
+        names = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+        if place >= len(names) or (function.__module__ or "").startswith("numpy"):
+            return Handed(False, False)
+        stores, outside = False, names_of(function)
+        for inner, parents in nodes_of(body):
+            if not isinstance(inner, ast.Name) or inner.id != names[place]:
+                continue
+            use = handed_to(inner, parents, outside)
+            if isinstance(inner.ctx, ast.Store) or isinstance(parents[0], ast.Return | ast.Tuple):
+                return Handed(False, False)
+            if not (_is_plain_use(inner, parents) if use is None else use.is_plain):
+                return Handed(False, False)
+            stores |= use is not None and use.stores
+            match parents[0]:
+                case ast.Subscript(value=owner, ctx=ast.Store()) if owner is inner:
+                    stores = True
+        return Handed(True, stores)
+    except LoweringError:
+        return Handed(False, False)
+    finally:
+        _ASKED.reset(asked)
+
+
+_ASKED: ContextVar[tuple[FunctionType, ...]] = ContextVar("asked", default=())
+"""Functions that are being looked at."""
 
 
 def _is_read(call: ast.AST, argument: ast.AST) -> bool:

@@ -222,7 +222,7 @@ def _run(
     if stored_by_key(t.frame.body) and any(hands_on(body, name) for name in dicts):
         raise t.code.fail("a dict that is stored into, and that a function gives back")
     frame = Frame({}, dict(names), file, Liveness([], frozenset()), body=body)
-    body = single_exit(body, values, optional=t.code.optional)
+    body = single_exit(body, values, optional=t.code.optional, outside=names)
     frame.live = Liveness(body, frozenset((RETURNED,)))
     frame.line = line or t.frame.line
     frame.turn = (*t.frame.turn, id(t.frame.at))

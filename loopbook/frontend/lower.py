@@ -178,7 +178,8 @@ def _lower(
         arrays = [n for n, v in bound.arguments.items() if isinstance(v, np.ndarray) and v.ndim]
         lines = [name for name in arrays if bound.arguments[name].ndim == 1]
         code.only_read = frozenset(own[name] for name in only_read(node.body, lines))
-        body = single_exit(node.body, parameters, arrays, optional=known.optional)
+        outside = names_of(func)
+        body = single_exit(node.body, parameters, arrays, optional=known.optional, outside=outside)
         code.arguments = frozenset(
             name
             for name, value in passed.items()
@@ -190,7 +191,7 @@ def _lower(
         code.wide = any(getattr(value, "dtype", None) == types.WIDE for value in given)
         made = arguments(code, passed)
         env = {name: made[own[name]] for name in parameters}
-        frame = Frame(env, names_of(func), file, Liveness(body, frozenset((RETURNED,))))
+        frame = Frame(env, outside, file, Liveness(body, frozenset((RETURNED,))))
         frame.body = node.body
         frame.rising = never_negative(body) - set(parameters)
         t = Translator(code, frame) if found is None else Collector(code, frame, found)

@@ -26,8 +26,10 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import count
+from types import MappingProxyType
+from typing import Any
 
 from loopbook.frontend.desugar import desugared, without_jumps
 from loopbook.frontend.filled import with_arrays
@@ -44,16 +46,18 @@ def single_exit(
     arrays: Collection[str] = (),
     *,
     optional: bool = False,
+    outside: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[ast.stmt]:
     """The statements with every ``return`` an assignment to `RETURNED`.
 
     Args:
         parameters: of the function, and those that are known to be `arrays`, which ``+=`` changes.
         optional: whether names may be None until they are numbers.
+        outside: what it knows by name.
     """
     body = _without_docstring(body)
     plain = desugared(with_flags(body, parameters) if optional else body)
-    body = with_arrays(with_tables(plain))
+    body = with_arrays(with_tables(plain), outside)
     found = [node for statement in body for node in _found(statement)]
     if not any(map(_has_value, found)):
         return _lift(body, None, in_loop=False)

@@ -97,6 +97,44 @@ def nearest(A, s):
     return np.array(far)
 
 
+def root(parent, x):
+    while parent[x] != x:
+        parent[x] = parent[parent[x]]
+        x = parent[x]
+    return x
+
+
+def joined(parent, sizes, a, b):
+    a, b = root(parent, a), root(parent, b)
+    if a == b:
+        return False
+    if sizes[a] < sizes[b]:
+        a, b = b, a
+    parent[b] = a
+    sizes[a] += sizes[b]
+    return True
+
+
+def sets(src, dst, n):
+    parent, sizes, count = list(range(n)), [1] * n, n
+    for i in range(len(src)):
+        if joined(parent, sizes, src[i], dst[i]):
+            count -= 1
+    return count, np.array(sizes), [root(parent, i) for i in range(n)]
+
+
+def halved(values, at):
+    values[at] = values[at] / 2
+    return values[at]
+
+
+def handed_on(x, n):
+    held, total = [8] * n, 0.0
+    for i in x:
+        total += halved(held, i)
+    return total, held
+
+
 GRAPH = (RNG.random((7, 7)) < 0.4) * RNG.random((7, 7))
 CALLS = [
     (votes, (RNG.integers(0, 5, 40), 5)),
@@ -106,6 +144,8 @@ CALLS = [
     (copies, (6,)),
     (sieve, (40,)),
     (nearest, (GRAPH, 0)),
+    (sets, (RNG.integers(0, 12, 9), RNG.integers(0, 12, 9), 12)),
+    (handed_on, (WORDS[0], 5)),
 ]
 
 
@@ -144,6 +184,22 @@ def test_compiled(no_book):
 def test_lists_that_more_is_done_with_stay(use):
     body = ast.parse(f"x = [0] * n\nfor i in range(n):\n    x[i] = i\n    {use}\n").body
     assert ast.dump(with_arrays(body)[0]) == ast.dump(body[0])
+
+
+def adding(held, v):
+    held.append(v)
+
+
+def keeping(held, v):
+    held[0] = v
+    return held
+
+
+@pytest.mark.parametrize("does", [adding, keeping])
+def test_lists_that_functions_do_more_with_stay(does):
+    text = "x = [0] * n\nfor i in range(n):\n    x[i] = i\n    y = does(x, i)\n"
+    body = ast.parse(text).body
+    assert ast.dump(with_arrays(body, {"does": does})[0]) == ast.dump(body[0])
 
 
 def test_numbers_in_a_list_of_truth_values_are_refused():
