@@ -34,6 +34,8 @@ LISTS = [
     "return len(h), np.array(h)",
     "def add(h, v):\n    if v < 0:\n        return\n    h.append(v)\nh = []\nfor v in x:\n"
     "    add(h, v)\nreturn len(h), np.array(h)",
+    "def add(h, v):\n    h.append(v)\ndef both(h, v):\n    if v > 0:\n        add(h, v)\n"
+    "    add(h, v * 2)\nh = []\nfor v in x:\n    both(h, v)\nreturn len(h), np.array(h)",
     "def add(h, v):\n    h.append(v)\nh = [2 * v for v in x]\nfor v in x:\n    if v > 0:\n"
     "        add(h, v)\nreturn len(h), np.array(h)",
     "o = []\nfor v in x:\n    o += [v, -v]\n    o.extend((2 * v, s))\nreturn np.array(o), len(o)",

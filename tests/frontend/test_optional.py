@@ -72,8 +72,8 @@ ARRAYS = {
     "of a function": "def step(g, m, x):\n    if m is None:\n        m = np.zeros_like(g)\n"
     "    m = 0.9 * m + g\n    return x - 0.1 * m, m\nm = None\nfor i in range(n):\n"
     "    x, m = step(x * (i + 1), m, x)\nreturn x",
-    "of a function by name": "def step(g, m=None):\n    return g if m is None else m + g\nm = None\n"
-    "for i in range(n):\n    m = step(x * i, m=m)\nreturn m",
+    "of a function by name": "def step(g, m=None):\n    return g if m is None else m + g\n"
+    "m = None\nfor i in range(n):\n    m = step(x * i, m=m)\nreturn m",
     "for as long as it takes": "k = 0\np = None\nwhile True:\n    k += 1\n    y = x * 0.5\n"
     "    if p is not None and abs(y - p).max() < s:\n        break\n    p = y\n    x = y\n"
     "return x, k",
