@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -57,6 +57,11 @@ class InLineError(AgainError):
 
 class UnrollError(LoweringError):
     """A loop's variable is part of something that only has a form for numbers that are known."""
+
+
+class PlacesError(AgainError):
+    """A place in an array is computed, and something that was looked at before may have said that
+    it is none."""
 
 
 class HomelessError(LoweringError):
@@ -130,6 +135,7 @@ class Code:
         failed: name of what says that something which was supposed is not so; empty if nothing was.
         raises: at how many places Python may raise.
         checks_places: whether what decides that may be whether numbers are places in an array.
+        leaving: whether the loops end where Python raises, since that is what decides.
         optional: whether names may be None until they are numbers (see `optional`).
         extremes: whose ``max`` and ``min`` of floats there are, "numpy" or "python".
         pythons: whether all of them are Python's, so that the loops may call them so.
@@ -175,6 +181,7 @@ class Code:
     failed: str = ""
     raises: int = 0
     checks_places: bool = False
+    leaving: bool = False
     optional: bool = False
     depth: int = 0
     origin: int = 0
@@ -216,7 +223,8 @@ class Code:
             or_leave: they might not be, so they end at once.
         """
         self.failed = self.failed or self.fresh("failed_")
-        with self.indented(f"if not ({bare(test)}):"):
+        never = bare(test) == "False"
+        with nullcontext() if never else self.indented(f"if not ({bare(test)}):"):
             self.emit(f"{self.failed}[0] = 1")
             if or_leave:
                 self.emit("return")

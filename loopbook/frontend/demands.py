@@ -106,16 +106,27 @@ def check(t: Translator, test: ast.expr, condition: Scalar, met: bool) -> None:
         return
     raised(t, [test])
     wanted = condition if met else arith.unary(code, "not", condition)
-    code.suppose(wanted.text)
+    code.suppose(wanted.text, or_leave=code.leaving)
+
+
+def raises(t: Translator) -> None:
+    """Where this statement is come to, Python raises."""
+    if t.code.is_first:
+        raise t.code.fail("a call that raises")
+    raised(t, t.frame.tests)
+    t.code.suppose("False", or_leave=t.code.leaving)
 
 
 def raised(t: Translator, tests: list[ast.expr]) -> None:
     """Note that Python may raise at this place, and what it is that decides.
 
     Compiled code goes on, and must do no harm: what was found out of whole numbers may be that they
-    are no places in an array. What is only a place in the test has been used as one there.
+    are no places in an array, and if some are used as such behind it, it ends instead. What is only
+    a place in the test has been used as one there.
     """
     t.code.raises += 1
+    if t.code.leaving:
+        return
     for test in tests:
         for name in _looked_at(test):
             value = t.frame.env.get(name)

@@ -13,7 +13,14 @@ import numpy as np
 
 from loopbook.errors import LoweringError
 from loopbook.frontend import arith, constructs, nests, types
-from loopbook.frontend.code import Code, FloatsInListError, HomelessError, InLineError, UntoldError
+from loopbook.frontend.code import (
+    Code,
+    FloatsInListError,
+    HomelessError,
+    InLineError,
+    PlacesError,
+    UntoldError,
+)
 from loopbook.frontend.homes import Frame
 from loopbook.frontend.inline import names_of, parsed
 from loopbook.frontend.kernel import assembled, kernel_names, repeated
@@ -142,6 +149,7 @@ class _Known:
     in_line: frozenset[str] = frozenset()
     optional: bool = False
     peeled: bool = False
+    leaving: bool = False
     pythons: bool | None = None
 
 
@@ -161,6 +169,7 @@ def _lower(
         optional=known.optional,
         pythons=known.pythons is True,
         peeled=known.peeled,
+        leaving=known.leaving,
     )
     signature = inspect.signature(func)
     try:
@@ -206,6 +215,10 @@ def _lower(
     except SortsError as error:
         known = replace(known, telling=known.telling | error.wanted)
         return _lower(func, args, found, known)
+    except PlacesError as error:
+        if known.leaving:
+            raise LoweringError(error.what, error.line, file) from None
+        return _lower(func, args, found, replace(known, leaving=True))
     except InLineError as error:
         if error.name in known.in_line:
             raise LoweringError(error.what, code.origin, file) from None

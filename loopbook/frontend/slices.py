@@ -13,7 +13,7 @@ After (places)::
 
 from __future__ import annotations
 
-from loopbook.frontend.code import Code, bare
+from loopbook.frontend.code import Code, PlacesError, bare
 from loopbook.frontend.symbols import ONE, ZERO, Int
 from loopbook.frontend.translate import Translator
 from loopbook.frontend.values import Scalar, Slice
@@ -27,8 +27,9 @@ def position(t: Translator, item: Scalar, size: Int) -> Int:
     place = t.integer(item)
     sure = code.facts.nonnegative(place)
     if code.checks_places and place.atoms and not _is_within(t, place):
-        raise code.fail(
-            "a place that is computed, behind a check of what is; check before the call"
+        raise PlacesError(
+            "a place that is computed, behind a check of what is; check before the call",
+            code.origin,
         )
     if place.atoms and not code.facts.never_negative(place):
         code.differs = True

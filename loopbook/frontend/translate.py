@@ -119,8 +119,7 @@ class Translator(Definite):
                 if condition.value is not True:
                     demands.check(self, node.test, condition, met=True)
             case ast.Raise():
-                demands.raised(self, self.frame.tests)
-                self.code.suppose("False")
+                demands.raises(self)
             case ast.Global() | ast.Nonlocal():
                 if set(node.names) & stores([s for rest in self.frame.rest for s in rest]):
                     what = f"{type(node).__name__.lower()} names that are assigned"

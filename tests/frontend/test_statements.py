@@ -109,10 +109,33 @@ def test_a_loop_that_would_not_end_does():
         lowered.plain(X, 3)
 
 
-def test_places_that_were_checked_are_pythons():
-    body = "if i.max() >= x.size:\n    raise IndexError\nreturn x[i]"
-    with pytest.raises(LoweringError, match="check before the call"):
-        lower(function(body, "x, i"), [X, np.array([0, 2])])
+CHECKED = {
+    "all at once": "if i.max() >= x.size:\n    raise IndexError\nreturn x[i]",
+    "each": "o = np.zeros(3)\nfor v in i:\n    k = v * 2\n    if k >= x.size:\n"
+    "        raise IndexError\n    o[k // 4] += x[k]\n    x[k] = 7\nreturn o",
+    "counted": "t = 0\nfor v in i:\n    if v == 2:\n        if t >= x.size:\n"
+    "            raise IndexError\n        x[t] = v\n        t += 1\n    elif t == 0:\n        raise IndexError\n    else:\n"
+    "        t -= 1\n        x[t] = 0\nreturn t",
+}
+
+
+@pytest.mark.parametrize("body", CHECKED.values(), ids=CHECKED)
+def test_loops_end_where_places_are_not_what_was_asked_for(body):
+    written = function(body, "x, i")
+    lowered = check(written, X.copy(), np.array([2, 1]))
+    again = lowered.wrap(lowered.plain_kernel, written)
+    x = X.copy()
+    with pytest.raises(IndexError):
+        again(x, np.array([1, 900]))
+    theirs = X.copy()
+    with pytest.raises(IndexError):
+        written(theirs, np.array([1, 900]))
+    assert (x == theirs).all()
+
+
+def test_what_raises_in_any_case_is_pythons():
+    with pytest.raises(LoweringError, match="a call that raises"):
+        lower(function("if k < 0:\n    raise ValueError\nreturn x * k", "x, k"), [X, -2])
 
 
 def test_printing_for_who_asks_for_it_is_a_condition():
