@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Protocol
@@ -63,6 +63,9 @@ class Spelled:
     gives: bool
 
 
+_Call = tuple[ast.Call, Called, Spelled]
+
+
 class UnclearError(Exception):
     """Something may be done with an object that nobody follows."""
 
@@ -96,6 +99,11 @@ class Statements:
             ) is not None:
                 function = _method(held, name)
                 args = [first, *args]
+            case ast.Attribute(
+                value=ast.Call(func=ast.Name(id="super"), args=[], keywords=[]), attr=name
+            ):
+                first, function = self._inherited(name)
+                args = [first, *args]
             case ast.Name(id=name) as first if name in self.objects:
                 function = _method(self.objects[name], "__call__")
                 args = [first, *args]
@@ -121,6 +129,18 @@ class Statements:
         rest = [value for value in args if not self._is_object(value)]
         keywords = [k for k in call.keywords if not self._is_object(k.value)]
         return Called(function, owners, (rest, keywords))
+
+    def _inherited(self, name: str) -> tuple[ast.Name, FunctionType | None]:
+        """The object whose method calls another one as ``super().name(...)`` does, and that one."""
+        kind = self.names.get("__class__")
+        found = [o for o, h in self.objects.items() if kind in h.kind.__mro__]
+        if len(found) != 1:
+            raise UnclearError
+        mro = self.objects[found[0]].kind.__mro__
+        above = (vars(one) for one in mro[mro.index(kind) + 1 :] if name in vars(one))
+        function = next(above, {}).get(name)
+        is_function = isinstance(function, FunctionType)
+        return ast.Name(found[0], ast.Load()), function if is_function else None
 
     def _is_object(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Name) and node.id in self.objects
@@ -161,11 +181,13 @@ class Statements:
             stop = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
             again = ast.While(ast.Constant(True), [stop, *node.body], [])
             return [ast.fix_missing_locations(ast.copy_location(again, node))]
-        if len(calls) > 1 or isinstance(node, ast.While):
+        if isinstance(node, ast.While):
             raise UnclearError
-        call, called, spelled = calls[0]
+        call, called, spelled = _first(calls)
+        if (listed := self._as_loop(node, call)) is not None:
+            return listed
         touched = {(called.owners[o], name) for o, name in (*spelled.read, *spelled.stored)}
-        _check_order(node, call, touched)
+        _check_order(node, call, touched, self.objects)
         stored = [self.field(called.owners[o], name, ast.Store()) for o, name in spelled.stored]
         told = {
             (called.owners[o], name): self.speller.fresh(f"has_{name}")
@@ -184,7 +206,37 @@ class Statements:
             raise UnclearError
         name = self.speller.fresh("given")
         before = _assigned([ast.Name(name, ast.Store()), *stored], instead, node, told)
-        return [before, _Replaced(call, ast.Name(name, ast.Load())).visit(node)]
+        rest = _Replaced(call, ast.Name(name, ast.Load())).visit(node)
+        return [before, *(self._taken_out(rest) if len(calls) > 1 else [rest])]
+
+    def _as_loop(self, node: ast.stmt, call: ast.Call) -> list[ast.stmt] | None:
+        """A statement behind a loop that stands for the comprehension in it which a call is in;
+        None if there is none."""
+        lists = [n for p in _own_parts(node) for n in ast.walk(p) if isinstance(n, ast.ListComp)]
+        lists = [n for n in lists if any(inner is call for inner in ast.walk(n))]
+        if len(lists) != 1 or len(lists[0].generators) != 1:
+            return None
+        (made,) = lists
+        (each,) = made.generators
+        if any(inner is call for inner in ast.walk(each.iter)):
+            return None
+        name, rest = self.speller.fresh("listed"), list[ast.stmt]()
+        match node:
+            case ast.Assign(targets=[ast.Name(id=own)]) if node.value is made and (
+                own not in mentioned(made)
+            ):
+                name = own
+            case _:
+                _check_order(node, made, {}, self.objects)
+                rest = self._taken_out(_Replaced(made, ast.Name(name, ast.Load())).visit(node))
+        method = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
+        adds: ast.stmt = ast.Expr(ast.Call(method, [made.elt], []))
+        for test in reversed(each.ifs):
+            adds = ast.If(test, [adds], [])
+        begun = ast.Assign([ast.Name(name, ast.Store())], ast.List([], ast.Load()))
+        lines: list[ast.stmt] = [begun, ast.For(each.target, each.iter, [adds], [])]
+        lines = [ast.fix_missing_locations(ast.copy_location(one, node)) for one in lines]
+        return [*lines, *rest]
 
 
 def _method(held: Held, name: str) -> FunctionType | None:
@@ -201,7 +253,9 @@ def _own_parts(node: ast.stmt) -> Iterator[ast.AST]:
     return (part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt))
 
 
-def _check_order(node: ast.stmt, call: ast.Call, touched: set[Field]) -> None:
+def _check_order(
+    node: ast.stmt, call: ast.expr, touched: Collection[Field], objects: Mapping[str, Held]
+) -> None:
     """Raises where something else in a statement may come before a call, or not at all with it."""
     within = {id(inner) for inner in ast.walk(call)}
     around = {id(outer) for outer in ast.walk(node) if any(n is call for n in ast.walk(outer))}
@@ -209,7 +263,7 @@ def _check_order(node: ast.stmt, call: ast.Call, touched: set[Field]) -> None:
     choices = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension, ast.ListComp, ast.DictComp)
     for part in _own_parts(node):
         for inner in ast.walk(part):
-            if id(inner) in within:
+            if id(inner) in within or _is_behind(inner, call):
                 continue
             if id(inner) in around:
                 if any(n is call for n in ast.walk(_always(inner))):
@@ -217,10 +271,36 @@ def _check_order(node: ast.stmt, call: ast.Call, touched: set[Field]) -> None:
                 if isinstance(inner, (*choices, ast.GeneratorExp, ast.SetComp, ast.NamedExpr)):
                     raise UnclearError
                 continue
-            if isinstance(inner, ast.Call) or field_of(inner) in touched:
+            field = field_of(inner)
+            if isinstance(inner, ast.Call) or field in touched:
+                raise UnclearError
+            if field is not None and field[0] in objects and _is_property(objects, field):
                 raise UnclearError
             if isinstance(inner, ast.Subscript) and owners & mentioned(inner):
                 raise UnclearError
+
+
+def _is_property(objects: Mapping[str, Held], field: Field) -> bool:
+    """Whether an attribute is computed of others."""
+    owner, name = field
+    held = objects[owner]
+    if name in held.names or held.kind is dict:
+        return False
+    return isinstance(inspect.getattr_static(held.kind, name, None), property)
+
+
+def _first(calls: Sequence[_Call]) -> _Call:
+    """The call that is made first of those in a statement."""
+    ends = [(call.end_lineno or 0, call.end_col_offset or 0) for call, _, _ in calls]
+    return calls[ends.index(min(ends))]
+
+
+def _is_behind(node: ast.AST, call: ast.expr) -> bool:
+    """Whether an expression is written, and computed, after a call."""
+    if not isinstance(node, ast.expr) or not hasattr(node, "lineno"):
+        return False
+    end = (call.end_lineno or 0, call.end_col_offset or 0)
+    return (node.lineno, node.col_offset) >= end
 
 
 def _always(node: ast.AST) -> ast.AST:

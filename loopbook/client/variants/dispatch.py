@@ -39,6 +39,7 @@ from loopbook.client.variants.layouts import (
 )
 from loopbook.client.variants.looped import Looped
 from loopbook.client.variants.mixed import mixed, with_library
+from loopbook.client.variants.own_objects import OwnObjects, without_objects
 from loopbook.client.variants.positional import positional
 from loopbook.client.variants.rival import Rival
 from loopbook.client.variants.short_ways import (
@@ -108,6 +109,8 @@ class Dispatcher:
         self._failed: dict[Hashable, tuple[Exception, int, tuple[int, ...], Short | None]] = {}
         self._said: set[str] = set()
         self._pythons: dict[str, Callable[..., Any]] = {}
+        self._looks = True
+        self._without: tuple[OwnObjects, Dispatcher] | None = None
 
     @property
     def last(self) -> Variant | None:
@@ -122,6 +125,9 @@ class Dispatcher:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function itself would return and write."""
+        if self._without is not None:
+            own, dispatcher = self._without
+            return dispatcher(*args, **kwargs) if own.holds() else self.func(*args, **kwargs)
         if kwargs:
             return self._long_way(args, kwargs, None)
         if self._recent is not None:
@@ -160,6 +166,15 @@ class Dispatcher:
     # -- the long way ---------------------------------------------------------------------------
 
     def _long_way(self, args: Sequence[Any], kwargs: Any, key: Hashable) -> Any:
+        if self._looks:
+            self._looks = False
+            if (own := without_objects(self.func)) is not None:
+                made = Dispatcher(
+                    own.function, *self._builds, strict=self._strict, check=self._check
+                )
+                made._inner, made._looks, made._name = self._inner, False, self._name
+                self._without = own, made
+                return self(*args, **kwargs)
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError:

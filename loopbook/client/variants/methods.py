@@ -34,6 +34,7 @@ from loopbook.client.variants.called import (
     Statements,
     UnclearError,
 )
+from loopbook.client.variants.definite_fields import read_unset
 from loopbook.client.variants.remade import remade
 from loopbook.client.variants.stored import (
     Field,
@@ -62,7 +63,7 @@ def spelled_out(
     node = parsed(func)
     if not objects or not isinstance(func, FunctionType):
         return node, {}
-    speller = _Speller()
+    speller = Speller()
     try:
         made = speller.function(copy.deepcopy(node), objects, names_of(func))
     except (UnclearError, LoweringError):
@@ -70,15 +71,19 @@ def spelled_out(
     return (made, speller.outside) if speller.stores else (node, {})
 
 
-class _Speller:
+class Speller:
     """Writes functions out.
+
+    Args:
+        own: whether the objects are the function's own, and gone when it raises.
 
     Attributes:
         outside: what others have become, by name.
         stores: whether one of them stores anything.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, own: bool = False) -> None:
+        self._own = own
         self.outside: dict[str, Any] = {}
         self.stores = False
         self._made: dict[Any, Spelled | None] = {}
@@ -145,14 +150,18 @@ class _Speller:
         for owner, one in held.items():
             kept = one.arrays - replaced_fields(node, owner)  # changed in place
             at_times = one.arrays & replaced_at_times(node, owner)
-            stored += [(owner, n) for n in stored_fields(node, owner) if n not in kept]
+            back = [n for n in stored_fields(node, owner) if n not in kept]
+            stored += [(owner, n) for n in back]
             flagged += [(owner, n) for n in sorted(at_times, key=str)]
-            read += [(owner, n) for n in sorted({*read_fields(node, owner), *at_times}, key=str)]
+            needed = {*read_fields(node, owner), *at_times}
+            if self._own:
+                needed = {*read_unset(node.body, owner, given_back=back)}
+            read += [(owner, n) for n in sorted(needed, key=str)]
         own = {field: self.fresh(f"{field[0]}_{field[1]}") for field in (*stored, *read)}
         gives = any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(node))
         if stored:
             self.stores = True
-            check_stores(node, held)
+            check_stores(node, held, raises=not self._own)
             flags = {field: self.fresh(f"has_{field[1]}") for field in flagged}
             returning(node, own, [own[field] for field in stored], flags)
         else:
@@ -189,4 +198,4 @@ def _is_bound(node: ast.AST) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and not _is_load(node)
 
 
-__all__ = ["Held", "spelled_out"]
+__all__ = ["Held", "Speller", "spelled_out"]

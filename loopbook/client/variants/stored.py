@@ -108,14 +108,20 @@ def told(statement: ast.stmt) -> dict[Field, str]:
     return getattr(statement, "told", {})
 
 
-def check_stores(node: ast.FunctionDef, owners: Iterable[str]) -> None:
+def check_stores(node: ast.FunctionDef, owners: Iterable[str], *, raises: bool = True) -> None:
     """Raises `LoweringError` where what was stored might be lost: behind it something raises, or
-    it is stored in a function within."""
+    it is stored in a function within.
+
+    Args:
+        raises: whether anybody sees what was stored before something raised.
+    """
     names = list(owners)
     inner = (ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.Try, ast.Delete)
     if any(isinstance(n, inner) for n in ast.walk(node) if n is not node):
         what = f"storing into {names[0]}, which the caller has too, beside functions or del"
         raise LoweringError(f"{what}; return it instead")
+    if not raises:
+        return
     first = next(n for n, s in enumerate(node.body) if _stores(s, names))
     for statement in node.body[first:]:
         for found in ast.walk(statement):
