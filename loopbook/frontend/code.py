@@ -23,6 +23,11 @@ AMPLE = 1 << 22
 """Elements of such a list that there are not several for each of an argument's. Chosen."""
 
 
+LEAST = 1 << 20
+"""Elements that there is room for in any such list: how many times a loop comes by that goes on
+until something is reached has nothing to do with the sizes of arrays. Chosen."""
+
+
 class UntoldError(LoweringError):
     """Whether something can be turned into loops depends on what is not known."""
 
@@ -530,10 +535,12 @@ class Code:
     def room(self, axes: int, beside: Int = ONE) -> Int:
         """A size that new arrays are supposed not to exceed; of tables, all sizes together."""
         arrays, more = {name: value.size for name, value in self.elements.items()}, 1024
+        if axes == 1 and beside == ONE:
+            more = LEAST  # what is never touched takes no memory
         if arrays:
             text = f"max({', '.join(f'{name}.size' for name in arrays)}, 0)"
             most = max(arrays.values())
-            if axes == 1:  # what is never touched takes no memory
+            if axes == 1:
                 text = f"max(min({text} * {SEVERAL}, {AMPLE}), {text})"
                 most = max(min(most * SEVERAL, AMPLE), most)
         else:

@@ -149,6 +149,13 @@ def test_there_is_room_for_several_items_for_each_element():
     check(function(body + "return np.array(o)", "x"), np.full(600, 12345678))
 
 
+def test_there_is_room_for_many_items_of_loops_that_go_on_until_they_are_done():
+    body = "t, o, p = 0.0, [], []\nwhile t < s:\n    t += x[0]\n    o.append(t)\n    if t > 1:\n"
+    check(
+        function(body + "        p.append((t, 1))\nreturn np.array(o), p", "x, s"), np.ones(2), 3e3
+    )
+
+
 def test_lists_say_places():
     body = """held = []
 c = np.zeros(len(x))

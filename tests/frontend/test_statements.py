@@ -114,8 +114,8 @@ CHECKED = {
     "each": "o = np.zeros(3)\nfor v in i:\n    k = v * 2\n    if k >= x.size:\n"
     "        raise IndexError\n    o[k // 4] += x[k]\n    x[k] = 7\nreturn o",
     "counted": "t = 0\nfor v in i:\n    if v == 2:\n        if t >= x.size:\n"
-    "            raise IndexError\n        x[t] = v\n        t += 1\n    elif t == 0:\n        raise IndexError\n    else:\n"
-    "        t -= 1\n        x[t] = 0\nreturn t",
+    "            raise IndexError\n        x[t] = v\n        t += 1\n    elif t == 0:\n"
+    "        raise IndexError\n    else:\n        t -= 1\n        x[t] = 0\nreturn t",
 }
 
 
