@@ -12,6 +12,7 @@ import copy
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,8 @@ def _other_types(expected: Sequence[Any], got: Sequence[Any]) -> str:
     for one, other in zip(expected, got, strict=False):
         if one is None or isinstance(one, str | type | np.dtype):
             continue
-        if isinstance(one, np.ndarray) != isinstance(other, np.ndarray):
+        arrays = isinstance(one, np.ndarray), isinstance(other, np.ndarray)
+        if arrays[0] != arrays[1] or (isinstance(one, Enum) and one is not other):
             return f"a {type(other).__name__} instead of a {type(one).__name__}"
         kinds = np.asarray(one).dtype, np.asarray(other).dtype
         if kinds[0] != kinds[1]:
@@ -254,6 +256,8 @@ def difference(expected: Sequence[Any], got: Sequence[Any], *, roots: bool = Fal
     single = any(np.asarray(v).dtype in (np.float32, np.complex64) for v in expected)
     for one, other in zip(expected, got, strict=True):
         if one is None or isinstance(one, str | type | np.dtype):
+            continue
+        if isinstance(one, Enum):
             continue
         a, b = np.asarray(one), np.asarray(other)
         if isinstance(one, np.ndarray) != isinstance(other, np.ndarray):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -175,11 +176,17 @@ GRIDS: dict[int, Grid] = {}
 """From the identity of NumPy's object to ours."""
 
 
+PYTHONS = (bool, int, float, complex)
+NUMBERS = (*PYTHONS, np.number, np.bool_)
+
+
 def wrapped(value: Any) -> Value:
     """A Python object as a value."""
     if id(value) in GRIDS:
         return Thing(GRIDS[id(value)])
-    if isinstance(value, bool | int | float | complex | np.number | np.bool_):
+    if isinstance(value, Enum) and isinstance(value, int | float):
+        value = int(value) if isinstance(value, int) else float(value)
+    if isinstance(value, NUMBERS) and (type(value) in PYTHONS or isinstance(value, np.generic)):
         return arith.constant(value)
     if type(value) is dict:
         return Fields(tuple(map(wrapped, value.values())), False, tuple(value))

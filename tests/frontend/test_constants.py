@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from enum import Enum, IntEnum
 
 import numpy as np
 import pytest
 
+import loopbook
 from loopbook.errors import LoweringError
 from loopbook.frontend import lower
 
@@ -125,3 +127,72 @@ KNOWN = [
 def test_truth_values_that_are_known_are_constants(body):
     """docc does not parse `not True`, and refuses what is compared with itself."""
     assert "not True" not in check(function(body, "A"), data(3, 3)).kernel_source
+
+
+class Cell(IntEnum):
+    EMPTY = 0
+    TREE = 1
+    FIRE = 2
+
+
+class Kind(Enum):
+    SOFT = "soft"
+    HARD = "hard"
+
+
+def burnt(x):
+    found = x.copy()
+    found[x == Cell.FIRE] = Cell.EMPTY
+    count = 0
+    for i in range(len(x)):
+        if x[i] == Cell.TREE:
+            count += Cell.FIRE
+    return found, count, np.where(x > Cell.EMPTY, Cell.FIRE, Cell.TREE), x[Cell.TREE], x * Cell.FIRE
+
+
+def kept(x, kind):
+    if kind is Kind.SOFT:
+        return np.sign(x) * np.maximum(np.abs(x) - 1, 0)
+    return np.where(np.abs(x) > 1, x, 0)
+
+
+def most(x):
+    return Cell.FIRE if x[0] > 1 else Cell.TREE
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.float32])
+def test_members_of_enumerations_are_numbers(dtype):
+    for n in (9, 4):
+        x = np.random.default_rng(n).integers(0, 3, n).astype(dtype)
+        got, expected = loopbook.native(burnt)(x), burnt(x)
+        for one, other in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert getattr(one, "dtype", type(one)) == getattr(other, "dtype", type(other))
+    x = x.astype(np.int64)
+    loopbook.native(burnt, strict=True)(x)
+
+
+def test_members_that_are_passed_and_given_back():
+    x = np.linspace(-2, 2, 7)
+    compiled = loopbook.native(kept, strict=True)
+    for kind in (Kind.SOFT, Kind.HARD, Kind.SOFT):
+        np.testing.assert_array_equal(compiled(x, kind), kept(x, kind))
+    for one in (x, -x):
+        assert loopbook.native(most)(one) is most(one)
+
+
+class Own(int):
+    pass
+
+
+STRANGE = Own(3)
+
+
+def strange(x):
+    return x * STRANGE, type(STRANGE).__name__
+
+
+def test_numbers_of_classes_of_ones_own_stop_nothing():
+    got = loopbook.native(strange)(np.arange(3))
+    np.testing.assert_array_equal(got[0], np.arange(3) * 3)
+    assert got[1] == "Own"

@@ -16,7 +16,7 @@ import numpy as np
 from loopbook.client.variants.case import Case
 from loopbook.client.variants.remade import remade
 from loopbook.client.variants.rival import ROUNDS
-from loopbook.errors import LoopbookError, LoweringError, SdfgError
+from loopbook.errors import LoweringError, SdfgError
 from loopbook.frontend.calls import is_python
 from loopbook.frontend.cuts import cut, lines_of, naming
 from loopbook.frontend.inline import names_of, parsed
@@ -54,7 +54,7 @@ def mixed(
     try:
         lines = _refused(func, given)
         found = Mixed(func, lines, compiling) if lines else None
-    except LoopbookError:
+    except Exception:  # a fault of ours must not stop a program that Python can run
         return func
     return func if found is None or found.is_python else found
 

@@ -99,10 +99,10 @@ def _without(func: FunctionType) -> tuple[FunctionType, set[type]] | None:
         for_each(node, made)
         speller = Speller(own=True)
         _spelled_out(node, made, names, speller)
-    except (UnclearError, LoweringError):
+        node.decorator_list, node.returns = [], None
+        function = remade(func, node, speller.outside)
+    except (UnclearError, LoweringError, SyntaxError):
         return None
-    node.decorator_list, node.returns = [], None
-    function = remade(func, node, speller.outside)
     function.__defaults__, function.__kwdefaults__ = func.__defaults__, func.__kwdefaults__
     return function, {*made.values()}
 
