@@ -72,6 +72,27 @@ def mentioned(node: ast.AST) -> set[str]:
     return {part.id for part in walk(node) if isinstance(part, ast.Name)}
 
 
+def bound(body: Iterable[ast.AST]) -> set[str]:
+    """All names that pieces of code give a meaning: variables, parameters, functions and classes
+    in them, and what they import."""
+    found: set[str] = set()
+    for part in (inner for node in body for inner in walk(node)):
+        match part:
+            case ast.Name() if not isinstance(part.ctx, ast.Load):
+                found.add(part.id)
+            case ast.arg(arg=name):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+            case ast.ClassDef(name=name):
+                found.add(name)
+            case ast.alias():
+                found.add((part.asname or part.name).partition(".")[0])
+            case ast.ExceptHandler(name=str(name)):
+                found.add(name)
+    return found
+
+
 def returns(node: ast.AST) -> bool:
     """Whether a piece of code may return."""
     return any(isinstance(part, ast.Return) for part in walk(node))

@@ -28,6 +28,7 @@ from types import FunctionType, MappingProxyType
 from typing import Any
 
 from loopbook.errors import LoweringError
+from loopbook.syntax import bound
 
 READING = {"len", "sum", "min", "max", "enumerate", "zip", "reversed", "any", "all", "list"}
 """Functions that take a list and keep nothing of it."""
@@ -41,7 +42,8 @@ def with_arrays(
     Args:
         outside: what it knows by name, functions among it.
     """
-    wanted = _names(body, outside)
+    own = bound(body)
+    wanted = _names(body, {n: value for n, value in outside.items() if n not in own})
     if not wanted:
         return list(body)
     return [_Rewritten(wanted).visit(copy.deepcopy(statement)) for statement in body]
@@ -166,7 +168,9 @@ def _done_by(function: FunctionType, place: int) -> Handed:
         names = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
         if place >= len(names) or (function.__module__ or "").startswith("numpy"):
             return Handed(False, False)
-        stores, outside = False, names_of(function)
+        own = bound([node.args, *body])
+        outside = {n: value for n, value in names_of(function).items() if n not in own}
+        stores = False
         for inner, parents in nodes_of(body):
             if not isinstance(inner, ast.Name) or inner.id != names[place]:
                 continue

@@ -57,7 +57,8 @@ def single_exit(
     """
     body = _without_docstring(body)
     plain = desugared(with_flags(body, parameters) if optional else body)
-    body = with_arrays(with_tables(plain), outside)
+    known = {name: value for name, value in outside.items() if name not in parameters}
+    body = with_arrays(with_tables(plain), known)
     found = [node for statement in body for node in _found(statement)]
     if not any(map(_has_value, found)):
         return _lift(body, None, in_loop=False)

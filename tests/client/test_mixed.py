@@ -253,3 +253,25 @@ def test_linear_algebra_of_large_arrays_is_numpys(function, rows, whole):
             answer = compiled(*args)
         assert same(answer, function(*args))
     assert (compiled.last is not None) == whole
+
+
+def scaled(x):
+    return x * 100.0
+
+
+def named_alike(x):
+    held = [1.0, 2.0]
+
+    def scaled(i):
+        held[i] = x[i] * 2
+        return held[i]
+
+    total = scaled(0)
+    for i in range(x.shape[0]):
+        total += x[i]
+    return held, total, sorted({str(v) for v in held})
+
+
+def test_a_function_within_is_no_other_one_of_its_name():
+    x = np.arange(3.0)
+    assert loopbook.native(named_alike)(x) == named_alike(x)

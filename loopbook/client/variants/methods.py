@@ -49,6 +49,7 @@ from loopbook.client.variants.stored import (
 )
 from loopbook.errors import LoweringError
 from loopbook.frontend.inline import names_of, parsed
+from loopbook.syntax import bound
 
 
 def spelled_out(
@@ -98,9 +99,7 @@ class Speller:
         Args:
             names: of what the function knows of outside.
         """
-        own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not _is_load(n)}
-        own |= {n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node}
-        own |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+        own = bound([node.args, *node.body])
         if objects.keys() & {n.id for n in ast.walk(node) if _is_bound(n)}:
             raise UnclearError
         known = {name: value for name, value in names.items() if name not in own}

@@ -21,7 +21,7 @@ from loopbook.frontend.calls import is_python
 from loopbook.frontend.cuts import cut, lines_of, naming
 from loopbook.frontend.inline import names_of, parsed
 from loopbook.frontend.lower import refused_lines
-from loopbook.syntax import mentioned, unused, walk
+from loopbook.syntax import bound, mentioned, unused, walk
 
 Compile = Callable[[FunctionType], Callable[..., Any]]
 """What makes a function one that compiles itself when it is called."""
@@ -141,9 +141,7 @@ def _is_taken(name: str, value: Any) -> bool:
 def _called(node: ast.FunctionDef, func: FunctionType) -> dict[str, FunctionType]:
     """Functions of Python's that a function calls by names from outside."""
     names = names_of(func)
-    own = {one.arg for one in walk(node) if isinstance(one, ast.arg)}
-    variables = (one for one in walk(node) if isinstance(one, ast.Name))
-    own |= {one.id for one in variables if isinstance(one.ctx, ast.Store)}
+    own = bound([node.args, *node.body])
     called = (
         one.func.id
         for one in walk(node)

@@ -43,7 +43,7 @@ from loopbook.client.variants.stored import Field, as_variables, field_of
 from loopbook.errors import LoweringError
 from loopbook.frontend.inline import names_of, parsed
 from loopbook.frontend.records import is_record
-from loopbook.syntax import mentioned
+from loopbook.syntax import bound, mentioned
 
 
 class OwnObjects:
@@ -109,7 +109,7 @@ def _without(func: FunctionType) -> tuple[FunctionType, set[type]] | None:
 
 def _made(node: ast.FunctionDef, names: Mapping[str, Any]) -> Iterator[tuple[str, type]]:
     """The names of objects that a function makes, and their classes."""
-    own = _bound(node)
+    own = bound([node.args, *node.body])
     for one in ast.walk(node):
         match one:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=kind))):
@@ -144,12 +144,6 @@ def _functions(kind: type) -> Iterator[ast.FunctionDef]:
                     yield parsed(function)
 
 
-def _bound(node: ast.FunctionDef) -> set[str]:
-    """A function's parameters and variables."""
-    found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and _is_bound(n)}
-    return found | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
-
-
 def _is_bound(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
 
@@ -163,7 +157,7 @@ def _spelled_out(
         UnclearError: nobody follows what is done with them.
     """
     _check_uses(node, made, names)
-    bound = _bound(node)
+    taken = bound([node.args, *node.body])
     begun: list[Beginning] = []
 
     class Begins(ast.NodeTransformer):
@@ -171,7 +165,7 @@ def _spelled_out(
             match one.targets:
                 case [ast.Name(id=name)] if name in made:
                     assert isinstance(one.value, ast.Call)
-                    begun.append(beginning(made[name], name, one, speller, names, bound))
+                    begun.append(beginning(made[name], name, one, speller, names, taken))
                     return begun[-1].block
             return one
 
@@ -207,13 +201,13 @@ def _check_uses(node: ast.FunctionDef, made: Mapping[str, type], names: Mapping[
             case ast.Global() | ast.Nonlocal() | ast.arg():
                 if {*getattr(one, "names", ()), getattr(one, "arg", "")} & made.keys():
                     raise UnclearError
-    bound = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and _is_bound(n)]
+    stored = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and _is_bound(n)]
     makes = [
         one.targets[0].id
         for one in ast.walk(node)
         if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
     ]
-    if any(bound.count(name) != makes.count(name) for name in made):
+    if any(stored.count(name) != makes.count(name) for name in made):
         raise UnclearError
 
 
