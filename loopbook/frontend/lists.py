@@ -313,7 +313,27 @@ def store(t: Translator, target: ast.Subscript, value: Value) -> None:
         raise t.code.fail(f"storing into {ast.unparse(target)}, at no place that is known")
     items = list(owner.items)
     items[at] = t.fixed(value)
-    t.frame.env[name] = owner.of(items)
+    held = [n for frame in t.frames[:-1] for n in frame.env.values() if _has(n, owner)]
+    if len(t.frames) > 1 and owner is t.frame.given.get(name) and not held:
+        raise t.code.fail(f"storing into {name}, which the caller has too; return it instead")
+    made = owner.of(items)
+    for frame in t.frames:  # it may have other names, there and where it was handed on
+        for names in (frame.env, frame.given):
+            names |= {n: _with(value, owner, made) for n, value in names.items()}
+
+
+def _has(value: Value, item: Tup) -> bool:
+    """Whether a value is a list, or holds it."""
+    return value is item or (isinstance(value, Tup) and any(_has(v, item) for v in value.items))
+
+
+def _with(value: Value, old: Tup, new: Tup) -> Value:
+    """A value with another list in the place of one."""
+    if value is old:
+        return new
+    if not isinstance(value, Tup) or not _has(value, old):
+        return value
+    return value.of(_with(item, old, new) for item in value.items)
 
 
 def _make_room(t: Translator, owner: Listing) -> None:

@@ -186,6 +186,20 @@ def test_lists_that_more_is_done_with_stay(use):
     assert ast.dump(with_arrays(body)[0]) == ast.dump(body[0])
 
 
+def test_sums_are_pythons(no_book):
+    def totals(x):
+        held, counts = [1.0, 2.0, 3.0], [1] * 5
+        for i in range(3):
+            held[i] += 1.0
+            counts[i] += i
+        return sum(held), sum(counts), sum(held) / 2, sum(counts) * x[0], sum(x)
+
+    x = np.arange(3.0, dtype=np.float32)
+    got, expected = loopbook.native(totals, strict=True)(x), totals(x)
+    assert [*map(type, got)] == [*map(type, expected)]
+    assert got == expected
+
+
 def adding(held, v):
     held.append(v)
 
@@ -200,6 +214,17 @@ def test_lists_that_functions_do_more_with_stay(does):
     text = "x = [0] * n\nfor i in range(n):\n    x[i] = i\n    y = does(x, i)\n"
     body = ast.parse(text).body
     assert ast.dump(with_arrays(body, {"does": does})[0]) == ast.dump(body[0])
+
+
+def test_functions_are_told_from_others_of_their_names():
+    def put(held, i):
+        held[i] = 1
+
+    text = "x = [0] * n\nfor i in range(n):\n    x[i] = i\n    put(x, i)\n"
+    body = ast.parse(text).body
+    assert ast.dump(with_arrays(body, {"put": put})[0]) != ast.dump(body[0])
+    within = ast.parse(f"def put(held, i):\n    held.append(i)\n{text}").body
+    assert ast.dump(with_arrays(within, {"put": put})[1]) == ast.dump(within[1])
 
 
 def test_numbers_in_a_list_of_truth_values_are_refused():

@@ -118,6 +118,11 @@ def test_what_is_said_of_the_type_holds_for_an_empty_list():
             "different",
         ),
         ("o = []\nfor i in range(3):\n    o.append(x[i:])\nreturn len(o)", "different shapes"),
+        (
+            "def made():\n    return [0.0] * 3\ndef put(w, i):\n    w[i] = x[i]\n"
+            "    return sum(w)\nw = made()\nreturn put(w, 0) + put(w, 1)",
+            "the caller has too",
+        ),
     ],
 )
 def test_lists_of_different_things_are_refused(body, said):

@@ -155,7 +155,9 @@ def sum_(t: Translator, values: Value, start: Value | None = None) -> Value:
         made = t.code.let(made)  # of none it is what it begins with
         return choices.told(t.code, made, lists.is_full(values), made, t.number(first))
     if isinstance(values, Array) and values.rank == 1:
-        return _added_to(t, first, values, values.kind)
+        found = _added_to(t, first, values, values.kind)
+        weak = values.kind[1] and not isinstance(first, Array) and t.number(first).weak
+        return replace(t.number(found), weak=True) if weak else found
     return reduce(lambda a, b: operate(t, ast.Add, a, b), _items(t, values), first)
 
 
