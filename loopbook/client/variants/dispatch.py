@@ -29,14 +29,7 @@ from loopbook.client.variants.cases import (
 from loopbook.client.variants.checked import check
 from loopbook.client.variants.compiled import AGAIN, Build, Compiled
 from loopbook.client.variants.constants import Constants
-from loopbook.client.variants.layouts import (
-    Layout,
-    Record,
-    Wanted,
-    fits,
-    items,
-    stored_into,
-)
+from loopbook.client.variants.layouts import Layout, Record, Wanted, fits, items, stored_into
 from loopbook.client.variants.looped import Looped
 from loopbook.client.variants.mixed import mixed, with_library
 from loopbook.client.variants.own_objects import OwnObjects, without_objects
