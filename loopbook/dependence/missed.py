@@ -11,7 +11,8 @@ calls a map change places with the loop around it.)
 
 It also takes ``s += s * a[i]; t += s`` for two sums, whose iterations may be added in any order,
 and ``c[i] += b[j]; f[j] = c[j]`` in a loop over ``j`` for a sum, although ``c[j]`` may be the
-element that grows.
+element that grows. And it overlooks the same in loops of sums as in others: ``s += a[i]; b[i] =
+b[i + 1]``.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def missed(nest: Nest) -> frozenset[int]:
     and of those that it calls reductions, but which are more."""
     maps = [loop for loop in nest.loops if loop.kind == "map"]
     early = frozenset(loop.index for loop in maps if is_left_early(nest, loop))
-    return early | _suspects(nest, maps) | _no_reductions(nest)
+    return early | _suspects(nest, maps) | _no_reductions(nest) | _ordered_reductions(nest)
 
 
 def suspected(
@@ -112,6 +113,27 @@ def _no_reductions(nest: Nest) -> frozenset[int]:
     )
 
 
+def _grown(nest: Nest) -> dict[int, frozenset[str]]:
+    """Index of each reduction to what all of its iterations add to."""
+    numbers = {loop.element_id: loop.index for loop in nest.loops if loop.kind == "reduce"}
+    return {
+        numbers[node.id]: frozenset(one.container for one in node.reductions or ())
+        for node in (preorder(nest.loop) if numbers else ())
+        if isinstance(node, tree.Loop) and node.id in numbers
+    }
+
+
+def _ordered_reductions(nest: Nest) -> frozenset[int]:
+    """Indices of reductions whose iterations depend on their order by what else they do."""
+    found: set[int] = set()
+    grown = _grown(nest)
+    for own in {*grown.values()}:
+        asked = [nest.loops[index] for index in grown if grown[index] == own]
+        rough = _suspects(nest, asked, own)
+        found.update(i for i in rough if not _is_independent(nest, nest.loops[i], own))
+    return frozenset(found)
+
+
 def _is_met(nest: Nest, loop: tree.Loop, array: str) -> bool:
     """Whether what a loop reads of an array may be an element that it writes to, besides what each
     write itself begins with."""
@@ -146,12 +168,16 @@ def _is_read_apart(loop: tree.Loop, scalar: str) -> bool:
     return reads > 0
 
 
-def _is_independent(nest: Nest, loop: Loop) -> bool:
+def _is_independent(nest: Nest, loop: Loop, grown: Set[str] = frozenset()) -> bool:
+    """Whether iterations touch different elements, besides those that all of them add to."""
     indices = {name for access in nest.accesses for text in access.subset for name in _names(text)}
     for other in nest.loops:
         indices |= _names(other.init) | _names(other.condition)
     try:
-        return carries_nothing(*_in_place(nest, loop.element_id, indices))
+        node, around = _in_place(nest, loop.element_id, indices)
+        for statement, _ in statements(node) if grown else ():
+            statement.touches[:] = [t for t in statement.touches if t.container not in grown]
+        return carries_nothing(node, around)
     except (IllegalStepError, SdfgError):
         return False
 
@@ -223,10 +249,11 @@ def is_left_early(nest: Nest, loop: Loop) -> bool:
     )
 
 
-def _suspects(nest: Nest, loops: Sequence[Loop]) -> frozenset[int]:
-    """Those of which two iterations may touch one element of an array, one of them writing."""
+def _suspects(nest: Nest, loops: Sequence[Loop], grown: Set[str] = frozenset()) -> frozenset[int]:
+    """Those of which two iterations may touch one element of an array, one of them writing; but for
+    those that are `grown`."""
     if not loops:
         return frozenset()
     scalars = [c.data for c in nest.containers if c.written and not c.is_array]
-    arrays = {array.data for array in nest.arrays}
+    arrays = {array.data for array in nest.arrays} - grown
     return suspected(nest.loop, arrays, scalars, [loop.index for loop in loops])

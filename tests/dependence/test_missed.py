@@ -71,6 +71,18 @@ def gathered(A, B, places):
         B[places[i]] = A[i] + B[1 + i]
 
 
+def beside_a_sum(a, b, r):
+    for i in range(b.shape[0] - 1):
+        r[0] = r[0] + a[i]
+        b[i] = b[i + 1] * 0.5
+
+
+def beside_a_sum_apart(a, b, r):
+    for i in range(b.shape[0] // 2):
+        r[0] = r[0] + a[i]
+        b[2 * i] = b[2 * i + 1] * 0.5
+
+
 def data(*shapes: tuple[int, ...]) -> list[np.ndarray]:
     numbers = np.random.default_rng(3)
     return [numbers.random(shape) for shape in shapes]
@@ -79,6 +91,7 @@ def data(*shapes: tuple[int, ...]) -> list[np.ndarray]:
 CASES = {
     "shift": (shift, data((300, 310), (300, 310))),
     "two_sums": (two_sums, data((300, 310), (310,), (300,), (300,), (310,))),
+    "beside_a_sum": (beside_a_sum, data((40_000,), (40_001,), (1,))),
 }
 
 
@@ -113,6 +126,11 @@ def test_numbers_are_right_with_threads(name, tmp_path, monkeypatch):
     expected = binding.results(build_baseline(text, "none", tmp_path / "none").library)
     built = build_tuned(text, "openmp", {}, tmp_path / "openmp")
     binding.measure([built], Schedule(repeats=5, seconds=0.5), expected)
+
+
+def test_a_sum_beside_what_is_kept_apart_stays_a_sum():
+    _, nests = prepared_nests(beside_a_sum_apart, data((20,), (40,), (1,)))
+    assert [loop.kind for loop in nests[-1].loops] == ["reduce"]
 
 
 def test_a_loop_that_is_left_early_is_serial():
