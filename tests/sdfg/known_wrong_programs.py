@@ -31,6 +31,10 @@ def counts(n=6):
     return np.zeros(n, np.int64)
 
 
+def narrow_zeros(n=6):
+    return np.zeros(n, np.int32)
+
+
 def matrix(n=5, m=5):
     return (np.arange(n * m, dtype=float).reshape(n, m) * 1.37) % 3.1
 
@@ -867,6 +871,14 @@ def negative_of_a_narrow_number(a, res):
         res[i] = -a[i] * 2 - -i
 
 
+@refused("adds up in 64 bits", lambda: whole().astype(np.int32) << 28, narrow_zeros)
+def sum_of_narrow_numbers(a, res):
+    s = 0
+    for i in range(a.shape[0]):
+        s += a[i] * 3
+        res[i] = s >> 15
+
+
 @mended(floats, zeros)
 def index_with_a_minus(a, res):
     for i in range(1, a.shape[0]):
@@ -1063,6 +1075,17 @@ def plain_products(a, b, c):
     e = d @ b + a
     c[0, :] = e[1, :]
     c[-1, :] = c[-2, :]
+
+
+@kept(lambda: whole().astype(np.int32), narrow_zeros, floats)
+def sum_of_narrow_numbers_alone(a, res, x):
+    s = 0
+    for i in range(a.shape[0]):
+        s += a[i] * a[i]
+        res[i] = s - 7
+        if a[i] + a[0] > 5:
+            x[i] = 0.5 * a[i]
+    return s
 
 
 @kept(floats, zeros)

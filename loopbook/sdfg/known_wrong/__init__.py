@@ -14,6 +14,7 @@ One module for each group of faults, each rewriter with its before and after:
 - `truth`: ``not``, ``and``, ``or``, chains of comparisons;
 - `assignments`: tuples, variables and results that change their type;
 - `integers`: floor division, remainders, shifts;
+- `narrow_sums`: sums of 32 bits, of which all bits count;
 - `conditionals`: ``x if … else y``;
 - `jumps`: ``continue``;
 - `repeated`: updates that both branches end in;
@@ -54,6 +55,7 @@ from loopbook.sdfg.known_wrong import (
     jumps,
     loops,
     nans,
+    narrow_sums,
     overwritten,
     repeated,
     resets,
@@ -154,6 +156,7 @@ def _rewrite(
     copies.counts(kinds())
     copies.held(kinds())
     integers.SingleCounts(kinds(), ones).run()
+    narrow_sums.check(kinds())
     integers.Division(kinds()).run()
     conditionals.Conditionals(kinds()).run()
     assignments.Retyped(kinds()).run()
