@@ -63,9 +63,9 @@ def chosen_extremes(
     """
     types = program.containers
     for place, test in enumerate(body):
-        compared, flag = _flagged(test)
-        choice = _next_branch(body[place + 1 :]) if flag in private else None
-        stored = None if choice is None else _stored(choice, flag, private)
+        compared, flag = flagged(test)
+        choice = next_branch(body[place + 1 :]) if flag in private else None
+        stored = None if choice is None else stored_where(choice, flag, private)
         if stored is None or choice is None or not isinstance(test, Branch):
             continue
         best, own = stored
@@ -82,16 +82,16 @@ def chosen_extremes(
         written = [access.container for access in used if access.write]
         if any(access.container == best for access in used) or written.count(value) > 1:
             continue
-        if any(own & _names(node) for node in rest):
+        if any(own & names_in(node) for node in rest):
             continue
         again = [*rest, *choice.cases[0].body.children]
-        made = _Made(again, [*written, best, *own], value, private - {best})
+        made = Made(again, [*written, best, *own], value, private - {best})
         if made.stored((best, ())) == made.formula((value, ())):
             function = "fmax" if best == compared[0] else "fmin"
             yield Chosen(test, choice, best, value, function, kind.dtype)
 
 
-def _next_branch(nodes: Sequence[Inner]) -> Branch | None:
+def next_branch(nodes: Sequence[Inner]) -> Branch | None:
     """The first branch, if there is nothing but statements before."""
     for node in nodes:
         if isinstance(node, Branch):
@@ -101,7 +101,7 @@ def _next_branch(nodes: Sequence[Inner]) -> Branch | None:
     return None
 
 
-def _flagged(node: Inner) -> tuple[tuple[str, str], str]:
+def flagged(node: Inner) -> tuple[tuple[str, str], str]:
     """What a branch compares to set a flag, the lesser one first; empty for other nodes."""
     if isinstance(node, Branch) and len(node.cases) == 1:
         (case,) = node.cases
@@ -116,11 +116,13 @@ Place = tuple[str, tuple[str, ...]]
 """A container and the indices of an element; a scalar has none."""
 
 
-def _names(node: Inner) -> set[str]:
+def names_in(node: Inner) -> set[str]:
     return {access.container for access in accesses(node)} | symbols(node)
 
 
-def _stored(node: Inner, flag: str, private: frozenset[str]) -> tuple[str, frozenset[str]] | None:
+def stored_where(
+    node: Inner, flag: str, private: frozenset[str]
+) -> tuple[str, frozenset[str]] | None:
     """The scalar that a branch gives a value where a flag holds, and what else it writes, which is
     for nobody else."""
     if not isinstance(node, Branch) or len(node.cases) != 1:
@@ -141,7 +143,7 @@ Formula = Place | tuple[str, tuple["Formula", ...]]
 
 
 @dataclass(frozen=True)
-class _Made:
+class Made:
     """How scalars are computed, as far as they are what they were computed of.
 
     Attributes:

@@ -32,6 +32,7 @@ from loopbook.sdfg.decided import decide
 from loopbook.sdfg.docc_schedule import scheduled
 from loopbook.sdfg.early_loads import with_early_loads
 from loopbook.sdfg.extremes import found_in_vectors
+from loopbook.sdfg.guarded_extremes import with_guards_apart
 from loopbook.sdfg.incomplete_tiles import keep_loops
 from loopbook.sdfg.inner_vectors import keep_vectors_inside
 from loopbook.sdfg.iterated import with_elements_together
@@ -208,7 +209,7 @@ def as_python(sdfg: StructuredSDFG, tree: Program, *, decided: bool = False) -> 
 
 def _mended(tree: Program, *, decided: bool) -> Program:
     if decided:
-        tree = with_conditional_sums(found_in_vectors(decide(tree)))
+        tree = with_conditional_sums(found_in_vectors(with_guards_apart(decide(tree))))
         tree = with_own_extremes(with_block_searches(with_carried_sums(tree)))
     tree = with_short_words(divide_once(keep_signs(tree)))
     return narrowed(keep_stores_apart(keep_vectors_inside(tree)))
