@@ -43,6 +43,7 @@ from loopbook.sdfg.own_extremes import with_own_extremes
 from loopbook.sdfg.remainders import with_plain_remainders
 from loopbook.sdfg.searches import with_block_searches
 from loopbook.sdfg.shifts import keep_signs
+from loopbook.sdfg.short_numbers import in_short_numbers
 from loopbook.sdfg.short_words import with_short_words
 from loopbook.sdfg.stores_behind import with_stores_behind
 from loopbook.sdfg.sunk_stores import keep_stores_apart
@@ -212,7 +213,7 @@ def _mended(tree: Program, *, decided: bool) -> Program:
         tree = with_conditional_sums(found_in_vectors(with_guards_apart(decide(tree))))
         tree = with_own_extremes(with_block_searches(with_carried_sums(tree)))
     tree = with_short_words(divide_once(keep_signs(tree)))
-    return narrowed(keep_stores_apart(keep_vectors_inside(tree)))
+    return in_short_numbers(narrowed(keep_stores_apart(keep_vectors_inside(tree))))
 
 
 def cpp_of(tree: Program, target: str) -> str:
