@@ -205,7 +205,7 @@ class _Found:
             for memlet in whole.memlets
             if memlet is other or memlet.target != task
         )
-        return _without_idle(block(tuple(nodes), memlets, id=whole.id, position=whole.position))
+        return without_idle(block(tuple(nodes), memlets, id=whole.id, position=whole.position))
 
     def _counted(
         self, node: Assignments, names: set[str], around: dict[str, tuple[str, Assignments]]
@@ -256,7 +256,7 @@ def _set(value: Constant, name: str, kind: Scalar) -> Block:
     )
 
 
-def _without_idle(whole: Block) -> Block:
+def without_idle(whole: Block) -> Block:
     """A block without the nodes that nothing leads from or to."""
     kept = sorted({end for m in whole.memlets for end in (m.source, m.target)})
     place = {old: new for new, old in enumerate(kept)}

@@ -24,6 +24,7 @@ from loopbook.program.local import narrow_arrays
 from loopbook.program.tree import Assignments, Case, Loop, Opaque, Program
 from loopbook.program.types import Pointer, Scalar, Type
 from loopbook.program.walk import Inner, preorder, rebuilt
+from loopbook.sdfg.conditional_sums import without_idle
 
 BITS = 32
 
@@ -149,16 +150,19 @@ class _Sizes:
         """How far from 0 the result of an instruction may be; None where that is not known."""
         task = node.nodes[place]
         names = self._names_into(node, place)
-        sizes = [self._of_end(node, memlet) for memlet in node.inputs[place]]
+        sizes: list[int | None] = [self._of_end(node, one) for one in node.inputs[place]]
         if not isinstance(task, Tasklet):
             return None
         if task.code == "assign":
             return sizes[0] if len(sizes) == 1 else None
         if task.code in _COMPARED:
             return 1
+        if task.code == "int_ashr" and not self._masks(node, place):
+            sizes = [None]  # as far as 32 bits go, or farther
         if task.code == "int_and" and (masks := self._masks(node, place)):
             return min(masks)
         if None in sizes and task.code in _EXACT:
+            self.large |= names if task.code == "int_ashr" else set()
             return None
         size = _result(task.code, sizes)
         if size is None or size > LIMIT:
@@ -212,6 +216,9 @@ class _Sizes:
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 one, other = self._of_tree(left), self._of_tree(right)
                 return self._small(node, one, other, lambda sizes: sizes[0] * sizes[1])
+            case ast.Call(func=ast.Name(id="idiv"), args=[left, right]):
+                size, by = self._of_tree(left), self._of_tree(right)
+                return None if by is None else size
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=2)):
                 one = self._of_tree(left)
                 return self._small(node, one, one, lambda sizes: sizes[0] * sizes[1])
@@ -251,9 +258,7 @@ def _result(code: str, sizes: list[int | None]) -> int | None:
             return first * second
         case "int_and" | "int_or" | "int_xor":
             return 1 << max(first, second).bit_length()
-        case "int_ashr":
-            return first if second < BITS else None
-        case "int_abs":
+        case "int_ashr" | "int_abs":
             return first
         case "int_shl":
             return first << min(second, 64)
@@ -278,26 +283,33 @@ def _retyped(block: Block, names: frozenset[str]) -> Block:
         return isinstance(end, AccessNode) and end.container in names
 
     nodes = list(block.nodes)
+    beside: dict[tuple[int, int], int] = {}
     for place, end in enumerate(block.nodes):
-        if isinstance(end, Tasklet):
-            sources = [memlet.source for memlet in block.inputs[place]]
-            constants = [one for one in sources if _fits(nodes[one])]
-            if constants and all(is_short(one) or one in constants for one in sources):
-                for one in constants:
-                    constant = nodes[one]
-                    assert isinstance(constant, Constant)
-                    nodes[one] = replace(constant, type=_SHORT)
+        if not isinstance(end, Tasklet):
+            continue
+        sources = [memlet.source for memlet in block.inputs[place]]
+        constants = [one for one in sources if _fits(block.nodes[one])]
+        if not all(is_short(one) or one in constants for one in sources):
+            continue
+        for one in constants:  # others may be given the same
+            constant = block.nodes[one]
+            assert isinstance(constant, Constant)
+            text = constant.text
+            if end.code == "int_ashr":  # the sign is all that is left then
+                text = str(min(int(text), BITS - 1))
+            beside[one, place] = len(nodes)
+            nodes.append(replace(constant, text=text, type=_SHORT))
     memlets = tuple(
-        replace(memlet, type=_SHORT)
-        if is_short(memlet.source)
-        or is_short(memlet.target)
-        or nodes[memlet.source] is not block.nodes[memlet.source]
+        replace(memlet, source=beside[memlet.source, memlet.target], type=_SHORT)
+        if (memlet.source, memlet.target) in beside
+        else replace(memlet, type=_SHORT)
+        if is_short(memlet.source) or is_short(memlet.target)
         else memlet
         for memlet in block.memlets
     )
     if memlets == block.memlets:
         return block
-    return replace(block, nodes=tuple(nodes), memlets=memlets)
+    return without_idle(replace(block, nodes=tuple(nodes), memlets=memlets))
 
 
 def _fits(node: object) -> bool:

@@ -45,6 +45,16 @@ def shifted_far(x, y, n):
         y[i] = ((int(x[i]) + 3) >> 40) & 15
 
 
+def rounded_down(x, y, n):
+    for i in range(x.shape[0] - 1):
+        y[i] = ((int(x[i]) - int(x[i + 1])) // 3) & 63
+
+
+def shifted_by_data(x, y, n):
+    for i in range(x.shape[0] - 1):
+        y[i] = ((int(x[i]) - int(x[i + 1])) >> (int(x[i]) & 63)) & 63
+
+
 def added_up(x, y, n):
     s = 0
     for i in range(x.shape[0]):
@@ -64,7 +74,18 @@ def asked(x, y, n):
             y[i] = 1
 
 
-KERNELS = (edges, weighed, counted, large, shifted_far, added_up, with_a_word, asked)
+KERNELS = (
+    edges,
+    weighed,
+    counted,
+    large,
+    shifted_far,
+    rounded_down,
+    shifted_by_data,
+    added_up,
+    with_a_word,
+    asked,
+)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
