@@ -34,6 +34,7 @@ from loopbook.program.dataflow import (
     Node,
     Tasklet,
 )
+from loopbook.program.local import narrow_arrays
 from loopbook.program.tree import Program
 from loopbook.program.types import Scalar, Type, type_of
 from loopbook.program.walk import Inner, preorder, rebuilt, with_children
@@ -48,12 +49,14 @@ SINGLE, DOUBLE = Scalar(dtype="float"), "double"
 
 
 class Kind(IntEnum):
-    """What Python has where docc has a float; the greater of two wins."""
+    """What Python has where docc has a float; the greater of two wins, but that a whole number of
+    8 or 16 bits beside a number of Python's is a double for NumPy."""
 
     NEVER = 0
     PYTHON = 1
-    SINGLE = 2
-    OTHER = 3
+    NARROW = 2
+    SINGLE = 3
+    OTHER = 4
 
 
 def note(document: dict[str, Any]) -> None:
@@ -79,6 +82,16 @@ def with_singles(program: Program) -> Program:
     return with_children(made, [*first, *made.body.children]).declaring(**types)
 
 
+FEW_BITS = ("int8", "uint8", "int16", "uint16")
+"""Whole numbers that floats of 32 bits hold, and are with NumPy beside such."""
+
+
+def _together(kinds: Sequence[Kind]) -> Kind:
+    """What is computed of numbers."""
+    found = max(kinds, default=Kind.OTHER)
+    return Kind.OTHER if found == Kind.NARROW and Kind.PYTHON in kinds else found
+
+
 class _Kinds:
     """What Python has where a program has doubles.
 
@@ -99,8 +112,15 @@ class _Kinds:
             for name, kind in program.containers.items()
             if isinstance(kind, Scalar) and kind.dtype == DOUBLE and name not in program.public
         }
-        elements = {kind.element for kind in program.containers.values() if kind.is_array}
-        self._whole = Kind.OTHER if any("int" in element for element in elements) else Kind.PYTHON
+        narrow = narrow_arrays(program)
+        self._narrow = {name for name, kind in narrow.items() if kind in FEW_BITS}
+        elements = {
+            kind.element
+            for name, kind in program.containers.items()
+            if kind.is_array and name not in self._narrow
+        }
+        whole = bool(narrow) or any("int" in element for element in elements)
+        self._whole = Kind.OTHER if whole else Kind.PYTHON
         self._found = dict.fromkeys(self.of, Kind.NEVER)
         self.changed: frozenset[str] = frozenset()
         if DOUBLE not in elements and not symbols(program.body) & self.of.keys():
@@ -122,12 +142,12 @@ class _Kinds:
 
     def _holds(self, node: Node, kind: Kind) -> None:
         if isinstance(node, AccessNode) and node.container in self._found:
-            self._found[node.container] = max(self._found[node.container], kind)
+            self._found[node.container] = _together((self._found[node.container], kind))
 
     def _rounded(self, singles: set[str]) -> set[str]:
         """Numbers of Python's that nothing reads but operations on floats of 32 bits: each of these
         rounds them first."""
-        names = {name for name, kind in self._found.items() if kind == Kind.PYTHON}
+        names = {name for name, kind in self._found.items() if kind in (Kind.PYTHON, Kind.NARROW)}
         for block in self._blocks if singles or names else ():
             for memlet in block.memlets:
                 source = block.nodes[memlet.source]
@@ -149,6 +169,8 @@ class _Kinds:
             return Kind.OTHER  # an address
         if node.container in self._found:
             return self._found[node.container]
+        if node.container in self._narrow and memlet.subset:
+            return Kind.NARROW
         kind = type_of(node.container, self._containers)
         match kind.element:
             case "float":
@@ -166,10 +188,8 @@ class _Kinds:
             return Kind.PYTHON
         if not isinstance(node, Tasklet | MathsCall):
             return Kind.OTHER
-        found = max(
-            (self._source(block, memlet) for memlet in block.inputs[place]), default=Kind.OTHER
-        )
-        of_numpy = isinstance(node, MathsCall) and found == Kind.PYTHON
+        found = _together([self._source(block, memlet) for memlet in block.inputs[place]])
+        of_numpy = isinstance(node, MathsCall) and found in (Kind.PYTHON, Kind.NARROW)
         return Kind.OTHER if of_numpy else found
 
     def with_types(self, node: Inner) -> Inner:

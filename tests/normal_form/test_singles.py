@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 
 import loopbook
+from loopbook.normal_form.singles import note
 from loopbook.program.accesses import accesses
 from loopbook.sdfg import frontend, program
+from loopbook.sdfg.narrow import with_narrow
 
 
 def single(*shape: int, seed: int = 0) -> np.ndarray:
@@ -199,3 +202,41 @@ def test_an_argument_is_rounded_once_where_the_program_begins():
     assert {access.container for access in accesses(first)} == {"alpha", "alpha_single"}
     assert len(nests) == 1
     assert tree.containers["alpha_single"].element == "float"
+
+
+def quantised(W, x, y):
+    for i in range(W.shape[0]):
+        s = 0.0
+        for j in range(W.shape[1]):
+            s += W[i, j] * x[j]
+        y[i] = s
+
+
+def of_whole_numbers(W, x, y):
+    for i in range(W.shape[0]):
+        t = W[i, 0] * 0.1
+        y[i] = (t - 0.3) * 1e9 + x[i]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16])
+def test_narrow_whole_numbers_beside_floats_of_32_bits_are_such(dtype):
+    W = np.arange(63).reshape(7, 9).astype(dtype)
+    traced = frontend.trace(quantised, [W.astype(int), single(9), single(7)])
+    noted = json.loads(with_narrow(traced, {0: W.dtype.name}))
+    note(noted)
+    _, tree, _ = program.prepare_tree(json.dumps(noted))
+    kinds = tree.containers.values()
+    assert not any(kind.element == "double" for kind in kinds)
+    wanted, got = single(7), single(7)
+    quantised(W, single(9), wanted)
+    loopbook.native(quantised, strict=True)(W, single(9), got)
+    np.testing.assert_allclose(got, wanted, rtol=2e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16])
+def test_narrow_whole_numbers_beside_python_s_are_doubles(dtype):
+    W, x = np.full((7, 9), 3, dtype), np.zeros(7, np.float32)
+    wanted, got = single(7), single(7)
+    of_whole_numbers(W, x, wanted)
+    loopbook.native(of_whole_numbers, strict=True)(W, x, got)
+    np.testing.assert_allclose(got, wanted, atol=1e-3)
