@@ -24,10 +24,11 @@ def scheduled(tree: Program, target: str) -> Program:
     """The program with docc's own schedule for every loop that has none.
 
     Raises:
+        InputError: nothing can be compiled for the target here.
         SdfgError: docc cannot schedule it.
     """
     beyond = any(isinstance(node, Assignments | Opaque) for node in preorder(tree))
-    if beyond or targets.named(target).parallel:
+    if beyond or targets.runnable(target).docc != targets.DEFAULT:
         return program.scheduled(program.parse(dumped(write(tree))), target).tree
     return in_memory_order(with_new(tree, [_nest(node) for node in tree.body.children]))
 
