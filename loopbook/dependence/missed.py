@@ -97,14 +97,10 @@ def serialised(program: tree.Program, wrong: Set[int]) -> tree.Program:
 
 def _no_reductions(nest: Nest) -> frozenset[int]:
     """Indices of reductions to something that is used for something else, too, as it grows."""
-    numbers = {loop.element_id: loop.index for loop in nest.loops if loop.kind == "reduce"}
-    if not numbers:
-        return frozenset()
     scalars = {container.data for container in nest.containers if not container.is_array}
     return frozenset(
-        numbers[node.id]
-        for node in preorder(nest.loop)
-        if isinstance(node, tree.Loop) and node.id in numbers
+        index
+        for index, node in _reductions(nest).items()
         if any(
             _is_read_apart(node, one.container)
             and (one.container in scalars or _is_met(nest, node, one.container))
@@ -113,11 +109,11 @@ def _no_reductions(nest: Nest) -> frozenset[int]:
     )
 
 
-def _grown(nest: Nest) -> dict[int, frozenset[str]]:
-    """Index of each reduction to what all of its iterations add to."""
+def _reductions(nest: Nest) -> dict[int, tree.Loop]:
+    """Index of each reduction to the loop."""
     numbers = {loop.element_id: loop.index for loop in nest.loops if loop.kind == "reduce"}
     return {
-        numbers[node.id]: frozenset(one.container for one in node.reductions or ())
+        numbers[node.id]: node
         for node in (preorder(nest.loop) if numbers else ())
         if isinstance(node, tree.Loop) and node.id in numbers
     }
@@ -126,7 +122,10 @@ def _grown(nest: Nest) -> dict[int, frozenset[str]]:
 def _ordered_reductions(nest: Nest) -> frozenset[int]:
     """Indices of reductions whose iterations depend on their order by what else they do."""
     found: set[int] = set()
-    grown = _grown(nest)
+    grown = {
+        index: frozenset(one.container for one in node.reductions or ())
+        for index, node in _reductions(nest).items()
+    }
     for own in {*grown.values()}:
         asked = [nest.loops[index] for index in grown if grown[index] == own]
         rough = _suspects(nest, asked, own)

@@ -27,7 +27,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from loopbook.dependence.scalars import private_scalars
 from loopbook.program.accesses import accesses, own_symbols, written
 from loopbook.program.dataflow import (
     AccessNode,
@@ -42,8 +41,8 @@ from loopbook.program.dataflow import (
 from loopbook.program.expr import Expr
 from loopbook.program.tree import Assignment, Assignments, Branch, Case, Loop, Program, Sequence
 from loopbook.program.types import Scalar
-from loopbook.program.walk import Inner, children, preorder, spread, with_new
-from loopbook.sdfg.new_scalars import NewScalars
+from loopbook.program.walk import Inner, children, preorder, with_new
+from loopbook.sdfg.new_scalars import LoopRewriting, set_to
 
 NEUTRAL = {"fp_add": "-0.0", "fp_sub": "0.0", "fp_mul": "1.0", "int_add": "0", "int_sub": "0"}
 """What each instruction may be given without changing what it is given besides."""
@@ -61,23 +60,10 @@ _COUNT = Scalar(dtype="int64")
 def with_conditional_sums(program: Program) -> Program:
     """A finished program whose innermost loops add behind their branches, but for those that
     threads share; itself if no loop has several such sums."""
-    work = _Work(program, private_scalars(program), NewScalars(program))
-    made = spread(program, work.of_loop)
-    return made.declaring(**work.new.made) if work.new.made else made
+    return _Work.of(program)
 
 
-@dataclass
-class _Work:
-    """The program, and the scalars that it needs in addition.
-
-    Attributes:
-        private: scalars that carry nothing from one statement to another one.
-    """
-
-    program: Program
-    private: frozenset[str]
-    new: NewScalars
-
+class _Work(LoopRewriting):
     def of_loop(self, node: Inner) -> list[Inner]:
         """An innermost loop with its sums behind its branches; other nodes alone."""
         if not isinstance(node, Loop) or not _is_plain(node):
@@ -165,7 +151,7 @@ class _Found:
             made = self._within(child, names, around)
             body += [*self.before, made, *self.behind]
         counts = [count for count, _ in around.values()]
-        first = [_set(Constant("0", _COUNT), count, _COUNT) for count in counts]
+        first = [set_to(Constant("0", _COUNT), count, _COUNT) for count in counts]
         last = [
             Branch((Case(Expr(f"0 < {count}"), Sequence((flag,))),))
             for count, flag in around.values()
@@ -233,7 +219,7 @@ class _Found:
     def _new_term(self, name: str, kind: Scalar, code: str) -> str:
         """A scalar that is added to a sum behind the branch."""
         term = self.work.term(kind)
-        self.before.append(_set(Constant(NEUTRAL[code], kind), term, kind))
+        self.before.append(set_to(Constant(NEUTRAL[code], kind), term, kind))
         nodes = (
             AccessNode(name),
             AccessNode(term),
@@ -247,13 +233,6 @@ class _Found:
         )
         self.behind.append(block(nodes, memlets))
         return term
-
-
-def _set(value: Constant, name: str, kind: Scalar) -> Block:
-    nodes = value, Tasklet("assign", ("_in",), "_out"), AccessNode(name)
-    return block(
-        nodes, (Memlet(0, 1, "void", "_in", (), kind), Memlet(1, 2, "_out", "void", (), kind))
-    )
 
 
 def without_idle(whole: Block) -> Block:

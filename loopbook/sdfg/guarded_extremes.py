@@ -23,26 +23,20 @@ import re
 from collections.abc import Sequence as Several
 from dataclasses import dataclass, replace
 
-from loopbook.dependence.scalars import private_scalars
 from loopbook.program import tree
 from loopbook.program.accesses import accesses, symbols
 from loopbook.program.dataflow import (
     AccessNode,
-    Block,
     Constant,
-    Memlet,
-    Node,
     Statement,
-    Tasklet,
-    block,
 )
 from loopbook.program.expr import Expr
 from loopbook.program.tree import Assignment, Assignments, Branch, Case, Loop, Program, Sequence
 from loopbook.program.types import Scalar
-from loopbook.program.walk import Inner, children, preorder, spread, with_new
+from loopbook.program.walk import Inner, children, preorder, with_new
 from loopbook.sdfg.chosen_extremes import Made, flagged, names_in, next_branch, stored_where
 from loopbook.sdfg.decided import asked_flag
-from loopbook.sdfg.new_scalars import NewScalars
+from loopbook.sdfg.new_scalars import LoopRewriting, set_to
 
 PREFIX = "loopbook_guarded_"
 
@@ -65,9 +59,7 @@ _ASKED = re.compile(r"\(0 != (\w+)\)")
 def with_guards_apart(program: Program) -> Program:
     """A finished program whose innermost loops choose extremes among what they may choose; itself
     if none does."""
-    work = _Work(program, private_scalars(program), NewScalars(program))
-    made = spread(program, work.of_loop)
-    return made.declaring(**work.new.made) if work.new.made else made
+    return _Work.of(program)
 
 
 @dataclass(frozen=True)
@@ -88,18 +80,7 @@ class _Found:
     least: bool
 
 
-@dataclass
-class _Work:
-    """The program, and the scalars that it needs in addition.
-
-    Attributes:
-        private: scalars that carry nothing from one statement to another one.
-    """
-
-    program: Program
-    private: frozenset[str]
-    new: NewScalars
-
+class _Work(LoopRewriting):
     def of_loop(self, node: Inner) -> list[Inner]:
         """An innermost loop; other nodes alone."""
         allowed = Case | Branch | Statement | Assignments | Sequence
@@ -202,15 +183,15 @@ class _Work:
         kind = found.kind
         taken, number = self.new.of(PREFIX, kind), self.new.of(PREFIX, kind)
         none = Constant((_LEAST if found.least else _GREATEST)[kind.dtype], kind)
-        inside = Sequence((*kept, _assign(AccessNode(found.value), taken, kind)))
+        inside = Sequence((*kept, set_to(AccessNode(found.value), taken, kind)))
         asked = found.test.cases[0].condition.renamed({found.value: number})
         test = replace(found.test, cases=(replace(found.test.cases[0], condition=asked),))
-        chosen = Sequence((_assign(AccessNode(number), found.best, kind),))
+        chosen = Sequence((set_to(AccessNode(number), found.best, kind),))
         return (
             [
-                _assign(none, taken, kind),
+                set_to(none, taken, kind),
                 Branch((Case(guard, inside),)),
-                _assign(AccessNode(taken), number, kind),
+                set_to(AccessNode(taken), number, kind),
             ],
             [
                 Assignments((Assignment(found.flag, Expr("0")),)),
@@ -240,10 +221,3 @@ def _all_of(flags: Several[str]) -> Expr:
     """A condition that holds where all flags do."""
     asked = [f"(0 != {flag})" for flag in flags]
     return Expr(asked[0] if len(asked) == 1 else f"And({', '.join(asked)})")
-
-
-def _assign(source: Node, name: str, kind: Scalar) -> Block:
-    return block(
-        (source, Tasklet("assign", ("_in",), "_out"), AccessNode(name)),
-        (Memlet(0, 1, "void", "_in", (), kind), Memlet(1, 2, "_out", "void", (), kind)),
-    )

@@ -13,7 +13,8 @@ be more are numbers of 32 bits, as nothing that is computed of them on the way c
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from loopbook.errors import SdfgError
@@ -215,13 +216,13 @@ class _Sizes:
                 return self._small(node, self._of_tree(left), self._of_tree(right), sum)
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 one, other = self._of_tree(left), self._of_tree(right)
-                return self._small(node, one, other, lambda sizes: sizes[0] * sizes[1])
+                return self._small(node, one, other, math.prod)
             case ast.Call(func=ast.Name(id="idiv"), args=[left, right]):
                 size, by = self._of_tree(left), self._of_tree(right)
                 return None if by is None else size
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=2)):
                 one = self._of_tree(left)
-                return self._small(node, one, one, lambda sizes: sizes[0] * sizes[1])
+                return self._small(node, one, one, math.prod)
             case ast.Call(func=ast.Name(id=name), args=args) if name.lower().removeprefix(
                 "__daisy_"
             ) in ("min", "max", "and", "or"):
@@ -236,12 +237,14 @@ class _Sizes:
         self.large |= _names(node)
         return None
 
-    def _small(self, node: ast.expr, one: int | None, other: int | None, of: object) -> int | None:
+    def _small(
+        self, node: ast.expr, one: int | None, other: int | None, of: Callable[[list[int]], int]
+    ) -> int | None:
         """What two parts give, of which it is noted if that is large. Where one is a word, so is
         what they give."""
         if one is None or other is None:
             return None
-        size = of([one, other])  # type: ignore[operator]
+        size = of([one, other])
         if size > LIMIT:
             self.large |= _names(node)
         return size
